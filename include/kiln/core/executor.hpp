@@ -1,0 +1,70 @@
+#pragma once
+/// Where work runs. Every public call takes an executor first; its type decides which code is compiled for the call.
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__CUDACC__)
+#include <cuda_runtime_api.h>
+#endif
+
+namespace kiln {
+
+/// Memory that the host reaches.
+struct host_space {};
+/// Memory that the device reaches.
+struct device_space {};
+
+/// Scratch memory of the caller. Never hidden: `workspace_size(...)` says how many bytes a call needs; 256-byte aligned.
+struct workspace {
+  void* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// In which order the host driver runs roles whose guards are open, and when asynchronous copies land.
+enum class order { eager, late, random };
+
+/// The CPU. Runs the same programs as the device, block after block, in the calling thread's time.
+struct host_executor {
+  using space = host_space;
+  static constexpr bool on_host = true;
+
+  order steps = order::eager;
+  std::uint64_t seed = 0;       ///< for order::random
+  bool checked = false;         ///< watch shared memory: races, missing fences, slots reused too early end the call with a report
+  workspace scratch{};
+
+  constexpr host_executor with_order(order o, std::uint64_t s = 0) const {
+    host_executor e = *this;
+    e.steps = o, e.seed = s;
+    return e;
+  }
+  constexpr host_executor with_checks(bool on = true) const {
+    host_executor e = *this;
+    e.checked = on;
+    return e;
+  }
+};
+inline constexpr host_executor host{};
+
+#if defined(__CUDACC__)
+/// A CUDA stream of the current device, with scratch memory that the caller owns until the stream has passed the call.
+struct device {
+  using space = device_space;
+  static constexpr bool on_host = false;
+
+  constexpr device(cudaStream_t s = nullptr, workspace w = {}) : stream(s), scratch(w) {}  // NOLINT: a stream is an executor
+
+  cudaStream_t stream;
+  workspace scratch;
+};
+#endif
+
+template <class E>
+concept executor = requires(const E& e) {
+  typename E::space;
+  { E::on_host } -> std::convertible_to<bool>;
+  e.scratch;
+};
+
+}  // namespace kiln

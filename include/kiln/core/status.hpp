@@ -1,0 +1,87 @@
+#pragma once
+/// What every public call returns: a code and a sentence that names the argument, the value seen and the value needed.
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace kiln {
+
+enum class errc {
+  ok,
+  bad_shape,            ///< extents of two operands disagree, or an extent is negative
+  bad_stride,           ///< a stride overlaps rows or is not what a pinned configuration needs
+  bad_alignment,        ///< an address or a stride is not a multiple of what a pinned configuration needs
+  null_pointer,         ///< a view with elements has no data
+  overlap,              ///< an output shares memory with something it may not share with
+  bad_option,           ///< an option outside its range
+  unsupported,          ///< this build or this GPU cannot run the configuration asked for
+  workspace_too_small,  ///< the executor's workspace has fewer bytes than the problem needs
+  not_finite,           ///< a result that must be finite is not
+  cuda_error,           ///< the CUDA runtime or driver refused; the text carries its name
+};
+
+constexpr std::string_view name_of(errc code) {
+  switch (code) {
+    case errc::ok: return "ok";
+    case errc::bad_shape: return "bad shape";
+    case errc::bad_stride: return "bad stride";
+    case errc::bad_alignment: return "bad alignment";
+    case errc::null_pointer: return "null pointer";
+    case errc::overlap: return "overlap";
+    case errc::bad_option: return "bad option";
+    case errc::unsupported: return "unsupported";
+    case errc::workspace_too_small: return "workspace too small";
+    case errc::not_finite: return "not finite";
+    case errc::cuda_error: return "cuda error";
+  }
+  return "unknown";
+}
+
+class [[nodiscard]] status {
+ public:
+  status() = default;
+  status(errc code, std::string text) : code_(code), text_(std::move(text)) {}
+
+  bool ok() const { return code_ == errc::ok; }
+  explicit operator bool() const { return ok(); }
+  errc code() const { return code_; }
+  /// "bad shape: operand `b` has 48 rows, needs 64 (the columns of `a`)"; empty when ok.
+  const std::string& message() const { return text_; }
+
+  /// For those who want exceptions.
+  void or_throw() const {
+    if (!ok()) throw std::runtime_error(text_);
+  }
+
+ private:
+  errc code_ = errc::ok;
+  std::string text_;
+};
+
+namespace detail {
+inline void append(std::string& s, std::string_view t) { s.append(t); }
+inline void append(std::string& s, const char* t) { s.append(t); }
+template <class I>
+  requires std::is_arithmetic_v<I>
+void append(std::string& s, I i) {
+  s.append(std::to_string(i));
+}
+}  // namespace detail
+
+/// Makes a failure: `fail(errc::bad_shape, "operand `b` has ", n, " rows, needs ", k)`.
+template <class... Parts>
+status fail(errc code, const Parts&... parts) {
+  std::string text(name_of(code));
+  text += ": ";
+  (detail::append(text, parts), ...);
+  return {code, std::move(text)};
+}
+
+}  // namespace kiln
+
+/// Returns the status of `expression` from the enclosing function unless it is ok.
+#define KILN_TRY(expression)                                        \
+  do {                                                              \
+    if (::kiln::status kiln_s = (expression); !kiln_s) return kiln_s; \
+  } while (0)

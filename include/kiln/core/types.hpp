@@ -1,0 +1,42 @@
+#pragma once
+/// Index arithmetic is 64-bit everywhere; a coordinate inside one tile is an int.
+#include <cstdint>
+
+#include <kiln/core/macros.hpp>
+
+namespace kiln {
+
+using index = std::int64_t;
+
+/// Row and column of an element, in a matrix or in a tile.
+struct coord {
+  index row, col;
+  friend constexpr bool operator==(const coord&, const coord&) = default;
+};
+
+template <class I>
+KILN_FN constexpr I ceil_div(I a, I b) {
+  return (a + b - 1) / b;
+}
+template <class I>
+KILN_FN constexpr I round_up(I a, I b) {
+  return ceil_div(a, b) * b;
+}
+template <class I>
+KILN_FN constexpr I min_of(I a, I b) {
+  return b < a ? b : a;
+}
+template <class I>
+KILN_FN constexpr I max_of(I a, I b) {
+  return a < b ? b : a;
+}
+
+/// N values side by side, aligned for one vector access where the size allows it.
+template <class T, int N>
+struct alignas((sizeof(T) * N & (sizeof(T) * N - 1)) == 0 && sizeof(T) * N <= 16 ? sizeof(T) * N : alignof(T)) vec {
+  T v[N];
+  KILN_FN constexpr T& operator[](int i) { return v[i]; }
+  KILN_FN constexpr const T& operator[](int i) const { return v[i]; }
+};
+
+}  // namespace kiln

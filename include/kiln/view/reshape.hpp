@@ -1,0 +1,134 @@
+#pragma once
+/// Views made from views: other strides, swapped axes, slices, repeated axes. Nothing is copied.
+#include <kiln/core/status.hpp>
+#include <kiln/view/tensor.hpp>
+
+namespace kiln {
+
+namespace detail {
+template <int NewRank, int NewUnit, class T, int R, class S, int U>
+KILN_FN constexpr auto reshaped(const tensor<T, R, S, U>& v) {
+  tensor<T, NewRank, S, NewUnit> t;
+  t.data = v.data;
+#if defined(KILN_DEBUG)
+  t.name = v.name;
+#endif
+  return t;
+}
+constexpr int swapped(int axis, int a, int b) { return axis == a ? b : axis == b ? a : axis; }
+}  // namespace detail
+
+/// The last two axes swapped: a row-major weight [N, K] becomes the K x N operand of x * W^T.
+template <class T, int R, class S, int U>
+  requires(R >= 2)
+KILN_FN constexpr auto transposed(const tensor<T, R, S, U>& v) {
+  auto t = detail::reshaped<R, (U == no_unit ? no_unit : detail::swapped(U, R - 2, R - 1))>(v);
+  for (int a = 0; a < R; ++a) {
+    const int from = a == R - 2 ? R - 1 : a == R - 1 ? R - 2 : a;
+    t.extents[a] = v.extents[from], t.strides[a] = v.stride(from);
+  }
+  return t;
+}
+
+/// Axes in another order, as template arguments: `permuted<2, 0, 1>(v)`; -1 is the last axis.
+template <int... Axes, class T, int R, class S, int U>
+KILN_FN constexpr auto permuted(const tensor<T, R, S, U>& v) {
+  static_assert(sizeof...(Axes) == R, "permuted needs one axis number for each axis of the view");
+  constexpr int axes[R] = {(Axes < 0 ? Axes + R : Axes)...};
+  constexpr bool valid = [] {
+    for (int a = 0; a < R; ++a) {
+      int seen = 0;
+      const int list[R] = {(Axes < 0 ? Axes + R : Axes)...};
+      for (int b = 0; b < R; ++b) seen += list[b] == a;
+      if (seen != 1) return false;
+    }
+    return true;
+  }();
+  static_assert(valid, "permuted needs every axis exactly once");
+  constexpr int unit = [] {
+    const int list[R] = {(Axes < 0 ? Axes + R : Axes)...};
+    for (int a = 0; a < R; ++a)
+      if (list[a] == U) return a;
+    return no_unit;
+  }();
+  auto t = detail::reshaped<R, unit>(v);
+  for (int a = 0; a < R; ++a) t.extents[a] = v.extents[axes[a]], t.strides[a] = v.stride(axes[a]);
+  return t;
+}
+
+/// Rows `pitch` elements apart: the leading dimension of a matrix inside a wider buffer.
+template <class T, int R, class S, int U>
+  requires(R >= 2 && U >= R - 2)
+KILN_FN constexpr auto pitched(tensor<T, R, S, U> v, index pitch) {
+  constexpr int outer = U == R - 1 ? R - 2 : R - 1;
+  v.strides[outer] = pitch;
+  index step = pitch * v.extents[outer];
+  for (int a = R - 3; a >= 0; --a) v.strides[a] = step, step *= v.extents[a];
+  return v;
+}
+
+/// Elements [begin, end) of one axis. Negative bounds count from the end; out-of-range bounds are the caller's error and
+/// reported by `check_slice`.
+template <class T, int R, class S, int U>
+KILN_FN constexpr auto slice(tensor<T, R, S, U> v, int axis, index begin, index end) {
+  if (axis < 0) axis += R;
+  if (begin < 0) begin += v.extents[axis];
+  if (end < 0) end += v.extents[axis];
+  v.data += begin * v.stride(axis);
+  v.extents[axis] = end - begin;
+  return v;
+}
+
+/// What is wrong with a slice, if anything: begin > end, or bounds outside the axis, or a step below one.
+template <class T, int R, class S, int U>
+status check_slice(const tensor<T, R, S, U>& v, int axis, index begin, index end, index step = 1) {
+  const int a = axis < 0 ? axis + R : axis;
+  if (a < 0 || a >= R) return fail(errc::bad_option, "slice: axis ", axis, " of a view with ", R, " axes");
+  const index n = v.extents[a], b = begin < 0 ? begin + n : begin, e = end < 0 ? end + n : end;
+  if (step < 1) return fail(errc::bad_option, "slice: step ", step, ", needs at least 1");
+  if (b < 0 || e > n || b > e)
+    return fail(errc::bad_shape, "slice: [", begin, ", ", end, ") of axis ", axis, " with extent ", n, ", needs begin <= end inside it");
+  return {};
+}
+
+/// Every `step`-th element of an axis; the axis is no longer a unit axis.
+template <int Axis, class T, int R, class S, int U>
+KILN_FN constexpr auto strided(const tensor<T, R, S, U>& v, index step) {
+  constexpr int axis = Axis < 0 ? Axis + R : Axis;
+  static_assert(axis >= 0 && axis < R, "strided needs an axis of the view");
+  auto t = detail::reshaped<R, (axis == U ? no_unit : U)>(v);
+  for (int a = 0; a < R; ++a) t.extents[a] = v.extents[a], t.strides[a] = v.stride(a);
+  t.extents[axis] = ceil_div(t.extents[axis], step);
+  t.strides[axis] *= step;
+  return t;
+}
+
+/// One index of an axis, which leaves the view: `pick<0>(batch, b)` is matrix b.
+template <int Axis, class T, int R, class S, int U>
+  requires(R >= 2)
+KILN_FN constexpr auto pick(const tensor<T, R, S, U>& v, index at) {
+  constexpr int axis = Axis < 0 ? Axis + R : Axis;
+  static_assert(axis >= 0 && axis < R, "pick needs an axis of the view");
+  constexpr int unit = U == axis ? no_unit : (U > axis ? U - 1 : U);
+  auto t = detail::reshaped<R - 1, unit>(v);
+  if (at < 0) at += v.extents[axis];
+  t.data += at * v.stride(axis);
+  for (int a = 0, b = 0; a < R; ++a)
+    if (a != axis) t.extents[b] = v.extents[a], t.strides[b] = v.stride(a), ++b;
+  return t;
+}
+
+/// A new axis of `extent` equal layers (stride 0) in front of axis `Axis`.
+template <int Axis, class T, int R, class S, int U>
+KILN_FN constexpr auto broadcast(const tensor<T, R, S, U>& v, index extent) {
+  constexpr int axis = Axis < 0 ? Axis + R + 1 : Axis;
+  static_assert(axis >= 0 && axis <= R, "broadcast puts the new axis in front of an axis of the view, or behind the last");
+  auto t = detail::reshaped<R + 1, (U == no_unit ? no_unit : U >= axis ? U + 1 : U)>(v);
+  for (int a = 0, b = 0; a <= R; ++a) {
+    if (a == axis) t.extents[a] = extent, t.strides[a] = 0;
+    else t.extents[a] = v.extents[b], t.strides[a] = v.stride(b), ++b;
+  }
+  return t;
+}
+
+}  // namespace kiln
