@@ -26,6 +26,11 @@ inline nlohmann::json golden_json(const std::string& model) {
   return nlohmann::json::parse(in);
 }
 
+inline testing::AssertionResult says(const std::string& text, const std::string& part) {
+  if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "\"" << text << "\" does not say \"" << part << "\"";
+}
+
 /// A folder of this test alone, empty at first and removed at its end.
 class scratch_folder {
  public:
