@@ -1,0 +1,25 @@
+# Two commands: `make test` and `make demo`. Both see to the tools that they need and use a GPU where there is one.
+# FLAGS goes to cmake, as in `make test FLAGS=-DCMAKE_CXX_COMPILER=clang++`.
+FLAGS ?=
+MODEL ?= tests/data/tiny-glm
+RUN = . ./cmake/environment.sh
+
+.PHONY: test demo tools clean
+
+test: tools
+	@$(RUN) && cmake --preset $$PRESET $(FLAGS) \
+	  && cmake --build --preset $$PRESET --target kiln-tests --parallel $$JOBS \
+	  && ctest --preset $$PRESET --progress --parallel $$JOBS \
+	  && echo "Tested on $$EXECUTOR."
+
+demo: tools
+	@$(RUN) && cmake --preset $$PRESET -DKILN_TESTS=OFF $(FLAGS) \
+	  && cmake --build --preset $$PRESET --target kiln-glm --parallel $$JOBS \
+	  && echo "Running on $$EXECUTOR." \
+	  && build/bin/kiln-glm $(MODEL) --demo
+
+tools:
+	@sh cmake/tools.sh
+
+clean:
+	rm -rf build
