@@ -1,0 +1,78 @@
+#pragma once
+/// The host's model of what sm80 instructions do out of a thread's sight: copies on their way, and faults.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <kiln/arch/host/watch.hpp>
+#include <vector>
+
+namespace kiln::twin {
+
+/// What the hardware answers with a trap ends the process with a sentence.
+inline void require_aligned(const void* p, int bytes, const char* instruction) {
+  if (reinterpret_cast<std::uintptr_t>(p) % static_cast<std::uintptr_t>(bytes) == 0) return;
+  std::fprintf(stderr, "kiln: %s: saw address %p, needs a multiple of %d\n", instruction, p, bytes);
+  std::abort();
+}
+
+/// The cp.async copies of one thread. Each lands when its thread waits for it and not before, its source is read then,
+/// and until then its destination holds NaN: a missing wait, a slot read too early and a source that changes too early
+/// all show.
+class copy_queue {
+ public:
+  void issue(void* to, const void* from, int bytes, int valid) {
+    std::memset(to, 0xff, static_cast<std::size_t>(bytes));
+    copies_.push_back({to, from, bytes, valid});
+  }
+  void commit() {
+    groups_.push_back(copies_.size() - committed_);
+    committed_ = copies_.size();
+  }
+  /// Lands all groups but the `newest` latest, the oldest first.
+  void wait(std::size_t newest, int thread) {
+    if (groups_.size() <= newest) return;
+    const std::size_t landing = groups_.size() - newest;
+    std::size_t count = 0;
+    for (std::size_t g = 0; g < landing; ++g) count += groups_[g];
+    for (std::size_t i = 0; i < count; ++i) land(copies_[i], thread);
+    copies_.erase(copies_.begin(), copies_.begin() + static_cast<std::ptrdiff_t>(count));
+    groups_.erase(groups_.begin(), groups_.begin() + static_cast<std::ptrdiff_t>(landing));
+    committed_ -= count;
+  }
+  std::size_t pending() const { return copies_.size(); }
+
+ private:
+  struct copy {
+    void* to;
+    const void* from;
+    int bytes, valid;
+  };
+  static void land(const copy& c, int thread) {
+    note_write(c.to, c.bytes, thread);
+    std::memset(c.to, 0, static_cast<std::size_t>(c.bytes));
+    if (c.valid > 0) std::memcpy(c.to, c.from, static_cast<std::size_t>(c.valid));
+  }
+  std::vector<copy> copies_;
+  std::vector<std::size_t> groups_;
+  std::size_t committed_ = 0;
+};
+
+/// The queues of the block that runs on this host thread, by rank.
+inline thread_local std::vector<copy_queue> copy_queues;
+inline copy_queue& copies_of(int thread) {
+  const auto rank = static_cast<std::size_t>(thread);
+  if (copy_queues.size() <= rank) copy_queues.resize(rank + 1);
+  return copy_queues[rank];
+}
+
+/// At the end of a block: forgets its copies and says how many never landed.
+inline std::size_t drop_copies() {
+  std::size_t lost = 0;
+  for (const auto& q : copy_queues) lost += q.pending();
+  copy_queues.clear();
+  return lost;
+}
+
+}  // namespace kiln::twin
