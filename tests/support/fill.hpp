@@ -23,13 +23,13 @@ constexpr std::uint64_t hash(std::uint64_t seed, std::uint64_t i) { return hash(
 /// Uniform in [0, 1) with 53 bits.
 constexpr double unit_interval(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
-/// Value as T, rounded as the library rounds.
+/// Value as T, rounded once, as the library rounds.
 template <class T>
 T value_of(double x) {
   if constexpr (std::is_arithmetic_v<T>) {
     return static_cast<T>(x);
   } else {
-    return convert<T>(static_cast<float>(x));
+    return convert<T>(x);
   }
 }
 
