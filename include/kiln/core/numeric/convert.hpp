@@ -81,6 +81,7 @@ KILN_FN constexpr auto widest(From x) {
 /// - To f16, bf16, float: may become infinity. To e4m3, e5m2: saturates, infinities too. NaN stays NaN.
 /// - A floating type to int32, int8, uint8: clamped to the range, NaN gives 0.
 /// - An integer to a narrower integer: clamped.
+/// - A type to itself: unchanged, so e5m2 keeps an infinity that it holds.
 template <class To, class From>
 KILN_FN constexpr To convert(From x) {
   static_assert(is_numeric_v<To> && is_numeric_v<From>,
