@@ -1,0 +1,85 @@
+#pragma once
+/// A block whose shared memory is watched while this object lives, on the host thread that made it.
+///
+///     twin::checked_block block(sizeof(storage), 128);
+///     run(*reinterpret_cast<storage*>(block.shared()));
+///     return block.result();
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <kiln/arch/host/shadow.hpp>
+#include <kiln/core/status.hpp>
+
+namespace kiln::twin {
+
+/// Shared memory as a block gets it: aligned to 1024 bytes, every byte 0xff, which is NaN in every floating-point type.
+class shared_memory {
+ public:
+  explicit shared_memory(std::size_t bytes) : size_(bytes), store_(bytes + alignment, 0xff) {
+    const auto at = reinterpret_cast<std::uintptr_t>(store_.data());
+    first_ = reinterpret_cast<std::byte*>(store_.data() + (alignment - at % alignment) % alignment);
+  }
+  std::byte* data() const { return first_; }
+  std::size_t size() const { return size_; }
+
+  /// Offset of an address in it, or -1 if it lies elsewhere.
+  std::ptrdiff_t offset_of(const void* p) const {
+    const auto at = reinterpret_cast<std::uintptr_t>(p), first = reinterpret_cast<std::uintptr_t>(first_);
+    return at >= first && at < first + size_ ? static_cast<std::ptrdiff_t>(at - first) : -1;
+  }
+
+ private:
+  static constexpr std::size_t alignment = 1024;
+  std::size_t size_;
+  std::vector<unsigned char> store_;  // moving a vector keeps its memory where it is
+  std::byte* first_;
+};
+
+/// The outcome of a watched run: its first report, and how many more there are.
+inline status outcome(const std::vector<std::string>& reports) {
+  if (reports.empty()) return {};
+  if (reports.size() == 1) return fail(errc::protocol, reports[0]);
+  return fail(errc::protocol, reports[0], " (and ", reports.size() - 1, " more)");
+}
+
+class checked_block final : public watcher, private actor_names {
+ public:
+  checked_block(std::size_t shared_bytes, int threads)
+      : memory_(shared_bytes), shadow_(threads, 1, shared_bytes, *this), before_(watching) {
+    watching = this;
+  }
+  checked_block(const checked_block&) = delete;
+  checked_block& operator=(const checked_block&) = delete;
+  ~checked_block() { watching = before_; }
+
+  std::byte* shared() const { return memory_.data(); }
+
+  /// One sentence for each fault: both threads, the byte's offset, what is missing.
+  const std::vector<std::string>& reports() const { return shadow_.reports(); }
+  status result() const { return outcome(reports()); }
+
+  void read(const void* p, int bytes, int thread, proxy by) override {
+    if (const auto at = memory_.offset_of(p); at >= 0) {
+      shadow_.read(0, static_cast<std::size_t>(at), static_cast<std::size_t>(bytes), thread, shadow_.of(thread), by);
+    }
+  }
+  void write(const void* p, int bytes, int thread, proxy by) override {
+    if (const auto at = memory_.offset_of(p); at >= 0) {
+      shadow_.write(0, static_cast<std::size_t>(at), static_cast<std::size_t>(bytes), thread, shadow_.of(thread), by);
+    }
+  }
+  void barrier(int first, int count) override { shadow_.meet(first, count); }
+  void fence_async(int thread) override { shadow_.fence(thread); }
+
+ private:
+  std::string name(int actor) const override { return "thread " + std::to_string(actor); }
+
+  shared_memory memory_;
+  shadow shadow_;
+  watcher* before_;
+};
+
+}  // namespace kiln::twin
