@@ -18,6 +18,7 @@ enum class errc {
   unsupported,          ///< this build or this GPU cannot run the configuration asked for
   workspace_too_small,  ///< the executor's workspace has fewer bytes than the problem needs
   not_finite,           ///< a result that must be finite is not
+  protocol,             ///< a watched host run saw a race, a missing fence, or roles that wait for each other
   cuda_error,           ///< the CUDA runtime or driver refused; the text carries its name
 };
 
@@ -33,6 +34,7 @@ constexpr std::string_view name_of(errc code) {
     case errc::unsupported: return "unsupported";
     case errc::workspace_too_small: return "workspace too small";
     case errc::not_finite: return "not finite";
+    case errc::protocol: return "protocol";
     case errc::cuda_error: return "cuda error";
   }
   return "unknown";
