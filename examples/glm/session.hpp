@@ -1,0 +1,40 @@
+#pragma once
+/// A model that is ready to run, whatever its element type and executor are.
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config.hpp"
+
+namespace glm {
+
+using sequence = std::vector<std::int32_t>;
+
+enum class place { host, device };
+enum class number { f32, bf16, f16 };
+
+class session {
+ public:
+  virtual ~session() = default;
+
+  /// The logits of every position of a prompt: float32, row-major [length, vocabulary].
+  virtual std::vector<float> logits(const sequence& prompt) = 0;
+
+  /// `count` greedy tokens behind each prompt. The prompts are one batch and may differ in length.
+  virtual std::vector<sequence> generate(const std::vector<sequence>& prompts, int count) = 0;
+};
+
+/// Why this program cannot use a GPU here; empty if it can.
+std::string why_no_device();
+
+/// Loads the weights of a folder. Throws `error` where they do not fit the config.
+std::unique_ptr<session> open_session(const std::filesystem::path& folder, const config& c, place where, number type);
+
+/// The same for one element type; each is compiled in a file of its own.
+std::unique_ptr<session> open_f32(const std::filesystem::path& folder, const config& c, place where);
+std::unique_ptr<session> open_bf16(const std::filesystem::path& folder, const config& c, place where);
+std::unique_ptr<session> open_f16(const std::filesystem::path& folder, const config& c, place where);
+
+}  // namespace glm
