@@ -15,13 +15,12 @@ KILN_FN constexpr auto reshaped(const tensor<T, R, S, U>& v) {
 #endif
   return t;
 }
-constexpr int swapped(int axis, int a, int b) { return axis == a ? b : axis == b ? a : axis; }
+KILN_FN constexpr int swapped(int axis, int a, int b) { return axis == a ? b : axis == b ? a : axis; }
 }  // namespace detail
 
 /// The last two axes swapped: a row-major weight [N, K] becomes the K x N operand of x * W^T.
 template <class T, int R, class S, int U>
-  requires(R >= 2)
-KILN_FN constexpr auto transposed(const tensor<T, R, S, U>& v) {
+requires(R >= 2) KILN_FN constexpr auto transposed(const tensor<T, R, S, U>& v) {
   auto t = detail::reshaped<R, (U == no_unit ? no_unit : detail::swapped(U, R - 2, R - 1))>(v);
   for (int a = 0; a < R; ++a) {
     const int from = a == R - 2 ? R - 1 : a == R - 1 ? R - 2 : a;
@@ -56,10 +55,10 @@ KILN_FN constexpr auto permuted(const tensor<T, R, S, U>& v) {
   return t;
 }
 
-/// Rows `pitch` elements apart: the leading dimension of a matrix inside a wider buffer.
+/// Rows `pitch` elements apart (columns, where the unit axis is the last but one): the leading dimension of a matrix
+/// inside a wider buffer. Axes in front of the last two follow packed behind.
 template <class T, int R, class S, int U>
-  requires(R >= 2 && U >= R - 2)
-KILN_FN constexpr auto pitched(tensor<T, R, S, U> v, index pitch) {
+requires(R >= 2 && U >= R - 2) KILN_FN constexpr auto pitched(tensor<T, R, S, U> v, index pitch) {
   constexpr int outer = U == R - 1 ? R - 2 : R - 1;
   v.strides[outer] = pitch;
   index step = pitch * v.extents[outer];
@@ -67,13 +66,25 @@ KILN_FN constexpr auto pitched(tensor<T, R, S, U> v, index pitch) {
   return v;
 }
 
-/// Elements [begin, end) of one axis. Negative bounds count from the end; out-of-range bounds are the caller's error and
-/// reported by `check_slice`.
+namespace detail {
+/// What a wrong slice, step or index leaves behind: a view that every call refuses for its negative extent.
+template <class T, int R, class S, int U>
+KILN_FN constexpr tensor<T, R, S, U> refused(tensor<T, R, S, U> v, int axis) {
+  v.extents[axis] = -1;
+  return v;
+}
+}  // namespace detail
+
+/// Elements [begin, end) of one axis. A negative axis or bound counts from the end. Bounds outside the axis, or begin >
+/// end, give a view with extent -1, which every call refuses; `check_slice` says what is wrong.
 template <class T, int R, class S, int U>
 KILN_FN constexpr auto slice(tensor<T, R, S, U> v, int axis, index begin, index end) {
   if (axis < 0) axis += R;
-  if (begin < 0) begin += v.extents[axis];
-  if (end < 0) end += v.extents[axis];
+  if (axis < 0 || axis >= R) return detail::refused(v, 0);
+  const index n = v.extents[axis];
+  if (begin < 0) begin += n;
+  if (end < 0) end += n;
+  if (begin < 0 || end > n || begin > end) return detail::refused(v, axis);
   v.data += begin * v.stride(axis);
   v.extents[axis] = end - begin;
   return v;
@@ -87,34 +98,37 @@ status check_slice(const tensor<T, R, S, U>& v, int axis, index begin, index end
   const index n = v.extents[a], b = begin < 0 ? begin + n : begin, e = end < 0 ? end + n : end;
   if (step < 1) return fail(errc::bad_option, "slice: step ", step, ", needs at least 1");
   if (b < 0 || e > n || b > e)
-    return fail(errc::bad_shape, "slice: [", begin, ", ", end, ") of axis ", axis, " with extent ", n, ", needs begin <= end inside it");
+    return fail(errc::bad_shape, "slice: [", begin, ", ", end, ") of axis ", axis, " with extent ", n,
+                ", needs begin <= end inside it");
   return {};
 }
 
-/// Every `step`-th element of an axis; the axis is no longer a unit axis.
+/// Every `step`-th element of an axis; the axis is no longer a unit axis. A step below one gives extent -1.
 template <int Axis, class T, int R, class S, int U>
 KILN_FN constexpr auto strided(const tensor<T, R, S, U>& v, index step) {
   constexpr int axis = Axis < 0 ? Axis + R : Axis;
   static_assert(axis >= 0 && axis < R, "strided needs an axis of the view");
   auto t = detail::reshaped<R, (axis == U ? no_unit : U)>(v);
   for (int a = 0; a < R; ++a) t.extents[a] = v.extents[a], t.strides[a] = v.stride(a);
+  if (step < 1) return detail::refused(t, axis);
   t.extents[axis] = ceil_div(t.extents[axis], step);
   t.strides[axis] *= step;
   return t;
 }
 
-/// One index of an axis, which leaves the view: `pick<0>(batch, b)` is matrix b.
+/// One index of an axis, which leaves the view: `pick<0>(batch, b)` is matrix b. A negative index counts from the end;
+/// one outside the axis gives extent -1.
 template <int Axis, class T, int R, class S, int U>
-  requires(R >= 2)
-KILN_FN constexpr auto pick(const tensor<T, R, S, U>& v, index at) {
+requires(R >= 2) KILN_FN constexpr auto pick(const tensor<T, R, S, U>& v, index at) {
   constexpr int axis = Axis < 0 ? Axis + R : Axis;
   static_assert(axis >= 0 && axis < R, "pick needs an axis of the view");
   constexpr int unit = U == axis ? no_unit : (U > axis ? U - 1 : U);
   auto t = detail::reshaped<R - 1, unit>(v);
   if (at < 0) at += v.extents[axis];
-  t.data += at * v.stride(axis);
   for (int a = 0, b = 0; a < R; ++a)
     if (a != axis) t.extents[b] = v.extents[a], t.strides[b] = v.stride(a), ++b;
+  if (at < 0 || at >= v.extents[axis]) return detail::refused(t, 0);
+  t.data += at * v.stride(axis);
   return t;
 }
 
@@ -122,11 +136,14 @@ KILN_FN constexpr auto pick(const tensor<T, R, S, U>& v, index at) {
 template <int Axis, class T, int R, class S, int U>
 KILN_FN constexpr auto broadcast(const tensor<T, R, S, U>& v, index extent) {
   constexpr int axis = Axis < 0 ? Axis + R + 1 : Axis;
-  static_assert(axis >= 0 && axis <= R, "broadcast puts the new axis in front of an axis of the view, or behind the last");
+  static_assert(axis >= 0 && axis <= R,
+                "broadcast puts the new axis in front of an axis of the view, or behind the last");
   auto t = detail::reshaped<R + 1, (U == no_unit ? no_unit : U >= axis ? U + 1 : U)>(v);
   for (int a = 0, b = 0; a <= R; ++a) {
-    if (a == axis) t.extents[a] = extent, t.strides[a] = 0;
-    else t.extents[a] = v.extents[b], t.strides[a] = v.stride(b), ++b;
+    if (a == axis)
+      t.extents[a] = extent, t.strides[a] = 0;
+    else
+      t.extents[a] = v.extents[b], t.strides[a] = v.stride(b), ++b;
   }
   return t;
 }

@@ -2,17 +2,15 @@
 /// A view of a tensor: a pointer, extents and strides. It owns nothing and is passed by value.
 ///
 /// Where the memory lies and which axis has stride one are part of the type, so a call compiles the kernels for its own
-/// layout alone, and a host view does not reach the device by mistake. Extents, other strides and alignment are run-time
-/// values; strides count elements; offsets are 64-bit. A stride of zero repeats an axis.
+/// layout alone, and a host view does not reach the device by mistake. Extents, other strides and alignment are
+/// run-time values; strides count elements; offsets are 64-bit. A stride of zero repeats an axis.
 #include <concepts>
-#include <type_traits>
-
 #include <kiln/core/executor.hpp>
 #include <kiln/core/numeric.hpp>
 #include <kiln/core/types.hpp>
+#include <type_traits>
 #if defined(KILN_DEBUG)
-#include <cstdio>
-#include <cstdlib>
+#include <kiln/view/bounds.hpp>
 #endif
 
 namespace kiln {
@@ -22,6 +20,11 @@ inline constexpr int no_unit = -1;
 
 #if defined(KILN_DEBUG)
 inline namespace checked_views {  // views of both modes in one program are different types
+
+/// What a failed check calls the view. The text lies in the view itself, so that device code can print it.
+struct view_name {
+  char text[24] = "view";
+};
 #endif
 
 template <class T, int Rank, class Space = host_space, int Unit = Rank - 1>
@@ -38,7 +41,7 @@ struct tensor {
   index extents[Rank] = {};
   index strides[Rank] = {};
 #if defined(KILN_DEBUG)
-  const char* name = "view";
+  view_name name{};
 #endif
 
   KILN_FN constexpr index extent(int axis) const { return extents[axis]; }
@@ -52,38 +55,26 @@ struct tensor {
 
   /// Elements from `data` to the element at these coordinates.
   template <std::integral... I>
-    requires(sizeof...(I) == Rank)
-  KILN_FN constexpr index offset(I... at) const {
+  requires(sizeof...(I) == Rank) KILN_FN constexpr index offset(I... at) const {
     const index c[Rank] = {static_cast<index>(at)...};
     index o = 0;
     for (int a = 0; a < Rank; ++a) o += c[a] * stride(a);
     return o;
   }
   template <std::integral... I>
-    requires(sizeof...(I) == Rank)
-  KILN_FN constexpr T& operator()(I... at) const {
+  requires(sizeof...(I) == Rank) KILN_FN constexpr T& operator()(I... at) const {
 #if defined(KILN_DEBUG)
     check(at...);
 #endif
     return data[offset(at...)];
   }
 
-  /// The same view with constant elements, or with its unit axis forgotten.
-  KILN_FN constexpr operator tensor<const T, Rank, Space, Unit>() const  // NOLINT: widening
-    requires(!std::is_const_v<T>)
-  {
-    return rebind<const T, Unit>();
-  }
-  KILN_FN constexpr operator tensor<T, Rank, Space, no_unit>() const  // NOLINT: widening
-    requires(Unit != no_unit)
-  {
-    return rebind<T, no_unit>();
-  }
-
- private:
-  template <class U, int NewUnit>
-  KILN_FN constexpr tensor<U, Rank, Space, NewUnit> rebind() const {
-    tensor<U, Rank, Space, NewUnit> t;
+  /// The same view with constant elements, with its unit axis forgotten, or both.
+  template <class To, int NewUnit>
+  requires((std::is_same_v<To, T> || std::is_same_v<To, const T>)&&(NewUnit == Unit || NewUnit == no_unit) &&
+           !(std::is_same_v<To, T> && NewUnit == Unit)) KILN_FN constexpr
+  operator tensor<To, Rank, Space, NewUnit>() const {  // NOLINT: widening
+    tensor<To, Rank, Space, NewUnit> t;
     t.data = data;
     for (int a = 0; a < Rank; ++a) t.extents[a] = extents[a], t.strides[a] = stride(a);
 #if defined(KILN_DEBUG)
@@ -93,18 +84,13 @@ struct tensor {
   }
 
 #if defined(KILN_DEBUG)
+ private:
   template <class... I>
   KILN_FN void check(I... at) const {
     const index c[Rank] = {static_cast<index>(at)...};
     for (int a = 0; a < Rank; ++a) {
       if (c[a] >= 0 && c[a] < extents[a]) continue;
-      std::printf("kiln: `%s`: coordinate %lld on axis %d, extent %lld\n", name, static_cast<long long>(c[a]), a,
-                  static_cast<long long>(extents[a]));
-#if defined(__CUDA_ARCH__)
-      __trap();
-#else
-      std::abort();
-#endif
+      detail::out_of_bounds(name.text, Rank, c, a, extents[a]);
     }
   }
 #endif
@@ -112,15 +98,43 @@ struct tensor {
 
 #if defined(KILN_DEBUG)
 }  // inline namespace checked_views
+
+namespace detail {
+KILN_FN constexpr view_name make_name(const char* text) {
+  view_name n{};
+  int i = 0;
+  for (; i < static_cast<int>(sizeof n.text) - 1 && text[i] != '\0'; ++i) n.text[i] = text[i];
+  n.text[i] = '\0';
+  return n;
+}
+}  // namespace detail
 #endif
 
 /// Gives a view the name that checks report; costs nothing outside KILN_DEBUG.
 template <class T, int R, class S, int U>
 KILN_FN constexpr tensor<T, R, S, U> named(tensor<T, R, S, U> v, [[maybe_unused]] const char* name) {
 #if defined(KILN_DEBUG)
-  v.name = name;
+  v.name = detail::make_name(name);
 #endif
   return v;
+}
+
+/// Promises that an axis has stride one, which a view with free strides does not know of itself: the call then compiles
+/// the kernels of that layout. An axis of at most one element may have any stride. A false promise gives a view of
+/// negative extents, which every call refuses.
+template <int Axis, class T, int R, class S, int U>
+KILN_FN constexpr auto with_unit(const tensor<T, R, S, U>& v) {
+  constexpr int axis = Axis < 0 ? Axis + R : Axis;
+  static_assert(axis >= 0 && axis < R, "with_unit needs an axis of the view");
+  tensor<T, R, S, axis> t;
+  t.data = v.data;
+  for (int a = 0; a < R; ++a) t.extents[a] = v.extents[a], t.strides[a] = v.stride(a);
+  if (v.stride(axis) != 1 && v.extents[axis] > 1) t.extents[axis] = -1;
+  t.strides[axis] = 1;
+#if defined(KILN_DEBUG)
+  t.name = v.name;
+#endif
+  return t;
 }
 
 template <class T>
@@ -136,13 +150,23 @@ using vector_view = tensor<T, 1, Space, 0>;
 namespace detail {
 
 template <class T>
-using element_t = std::conditional_t<std::is_const_v<T>, const native_t<std::remove_const_t<T>>, native_t<std::remove_const_t<T>>>;
+using element_t =
+    std::conditional_t<std::is_const_v<T>, const native_t<std::remove_const_t<T>>, native_t<std::remove_const_t<T>>>;
+
+/// A pointer to CUDA's 16-bit and 8-bit floats as one to Kiln's.
+template <class T>
+constexpr element_t<T>* native_pointer(T* data) {
+  if constexpr (std::is_same_v<T, element_t<T>>)
+    return data;
+  else
+    return reinterpret_cast<element_t<T>*>(data);
+}
 
 template <class Space, class T, class... I>
 constexpr auto packed_view(T* data, I... extents) {
   constexpr int rank = sizeof...(I);
   tensor<element_t<T>, rank, Space> t;
-  t.data = reinterpret_cast<element_t<T>*>(data);
+  t.data = native_pointer(data);
   const index e[rank] = {static_cast<index>(extents)...};
   index step = 1;
   for (int a = rank - 1; a >= 0; --a) {
@@ -156,14 +180,15 @@ constexpr auto packed_view(T* data, I... extents) {
 template <class Space, class T, int Rank>
 constexpr auto strided_view(T* data, const index (&extents)[Rank], const index (&strides)[Rank]) {
   tensor<element_t<T>, Rank, Space, no_unit> t;
-  t.data = reinterpret_cast<element_t<T>*>(data);
+  t.data = native_pointer(data);
   for (int a = 0; a < Rank; ++a) t.extents[a] = extents[a], t.strides[a] = strides[a];
   return t;
 }
 
 }  // namespace detail
 
-/// Row-major packed views: the last axis has stride one. CUDA's __half, __nv_bfloat16 and fp8 types are taken as Kiln's.
+/// Row-major packed views: the last axis has stride one. CUDA's __half, __nv_bfloat16 and fp8 types are taken as
+/// Kiln's.
 template <class T, std::integral... I>
 constexpr auto host_view(T* data, I... extents) {
   return detail::packed_view<host_space>(data, extents...);
@@ -187,6 +212,10 @@ constexpr auto device_view(T* data, const index (&extents)[Rank], const index (&
 template <executor Executor, class T, std::integral... I>
 constexpr auto view_on(T* data, I... extents) {
   return detail::packed_view<typename Executor::space>(data, extents...);
+}
+template <executor Executor, class T, int Rank>
+constexpr auto view_on(T* data, const index (&extents)[Rank], const index (&strides)[Rank]) {
+  return detail::strided_view<typename Executor::space>(data, extents, strides);
 }
 
 }  // namespace kiln

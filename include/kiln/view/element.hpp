@@ -1,0 +1,102 @@
+#pragma once
+/// One element of a view of records: `get<mass>(e)`, `get<2>(e)`, structured bindings.
+#include <concepts>
+#include <cstddef>
+#include <iterator>
+#include <kiln/view/field.hpp>
+#include <kiln/view/reference.hpp>
+#include <type_traits>
+#include <utility>
+
+namespace kiln {
+
+namespace detail {
+/// A reference to field I whose component c lies at `at(c)`: a field_ref, a components_ref, or T& for a struct; a plain
+/// value where the field is const and has no components.
+template <class Fields, std::size_t I, class At>
+KILN_FN constexpr decltype(auto) reference_to([[maybe_unused]] bool* written, At at) {
+  using f = typename Fields::template at<I>;
+  using stored = typename f::stored;
+  if constexpr (f::is_array) {
+    stored* all[f::components] = {};
+    for (int c = 0; c < f::components; ++c) all[c] = at(c);
+    return components_ref<stored, f::components>(all, written);
+  } else if constexpr (std::is_class_v<typename f::type> && !is_numeric_v<typename f::type>) {
+    if (written != nullptr) *written = true;
+    return static_cast<stored&>(*at(0));
+  } else if constexpr (f::is_const) {
+    return static_cast<compute_t<typename f::type>>(*at(0));
+  } else {
+    return field_ref<stored>(at(0), written);
+  }
+}
+}  // namespace detail
+
+/// Element `at` of a view. References to its fields stay good after it is gone.
+template <class View>
+struct element {
+  using fields = typename View::fields;
+  View view;
+  index number;
+
+  template <std::size_t I>
+  KILN_FN constexpr decltype(auto) field_number() const {
+    return detail::reference_to<fields, I>(nullptr, [this](int c) { return view.template at<I>(number, c); });
+  }
+};
+
+/// Anything that `get` opens: elements in memory, and those that a kernel holds in registers.
+template <class E>
+concept field_element = requires(const E& e) {
+  typename E::fields;
+  e.template field_number<0>();
+};
+
+/// The field with this tag.
+template <class Tag, field_element E>
+KILN_FN constexpr decltype(auto) get(const E& e) {
+  static_assert(
+      E::fields::template count<Tag> == 1,
+      "get<Tag>(element): Tag needs to be one of the view's fields; a type that occurs twice is reached by number");
+  return e.template field_number<E::fields::template number<Tag>>();
+}
+/// The field with this number.
+template <std::size_t I, field_element E>
+KILN_FN constexpr decltype(auto) get(const E& e) {
+  static_assert(I < E::fields::size, "get<I>(element): the view has fewer fields");
+  return e.template field_number<I>();
+}
+
+/// Walks over the elements of a host view, all fields in step.
+template <class View>
+struct element_iterator {
+  using iterator_concept = std::input_iterator_tag;
+  using value_type = element<View>;
+  using difference_type = index;
+
+  View view;
+  index number;
+
+  constexpr value_type operator*() const { return view[number]; }
+  constexpr element_iterator& operator++() {
+    ++number;
+    return *this;
+  }
+  constexpr element_iterator operator++(int) {
+    auto before = *this;
+    ++number;
+    return before;
+  }
+  friend constexpr bool operator==(const element_iterator& a, const element_iterator& b) {
+    return a.number == b.number;
+  }
+};
+
+}  // namespace kiln
+
+template <class View>
+struct std::tuple_size<kiln::element<View>> : std::integral_constant<std::size_t, View::fields::size> {};
+template <std::size_t I, class View>
+struct std::tuple_element<I, kiln::element<View>> {
+  using type = decltype(kiln::get<I>(std::declval<const kiln::element<View>&>()));
+};

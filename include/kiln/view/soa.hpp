@@ -1,0 +1,258 @@
+#pragma once
+/// Records as a structure of arrays, used like an array of structs. A view owns nothing.
+///
+///     struct position { using type = float[3]; };  // three arrays
+///     struct velocity { using type = float[3]; };
+///     struct mass { using type = float; };
+///
+///     auto p = host_soa<position, velocity, const mass>({x, y, z}, {u, v, w}, m, n);
+///     get<position>(p[i]) += dt * get<velocity>(p[i]);
+///     for (auto [at, speed, m] : p) at += dt * speed;      // references, all fields in step
+///
+/// view/aos.hpp has the twin over an array of structs. Fields and what they may be: view/field.hpp; references:
+/// view/reference.hpp.
+#include <concepts>
+#include <cstddef>
+#include <kiln/core/executor.hpp>
+#include <kiln/core/types.hpp>
+#include <kiln/view/element.hpp>
+#include <kiln/view/field.hpp>
+#include <kiln/view/tensor.hpp>
+#include <type_traits>
+#include <utility>
+
+namespace kiln {
+
+/// Pointers to the N arrays of a field with components.
+template <class T, int N>
+struct component_arrays {
+  T* at[N] = {};
+
+  template <class... X>
+  requires(sizeof...(X) == N) constexpr component_arrays(X*... arrays)
+      : at{detail::native_pointer(arrays)...} {}  // NOLINT: {x, y, z} is the notation
+  template <class U>
+  requires std::is_same_v<const U, T>
+  constexpr component_arrays(const component_arrays<U, N>& other) {  // NOLINT: widening
+    for (int c = 0; c < N; ++c) at[c] = other.at[c];
+  }
+
+ private:
+  template <int M, class U>
+  friend constexpr auto stacked(U* first, index pitch);
+  constexpr component_arrays() = default;
+};
+
+/// N arrays in one piece of memory, `pitch` elements from the begin of one to the begin of the next.
+template <int N, class T>
+constexpr auto stacked(T* first, index pitch) {
+  component_arrays<detail::element_t<T>, N> arrays;
+  for (int c = 0; c < N; ++c) arrays.at[c] = first == nullptr ? nullptr : detail::native_pointer(first) + c * pitch;
+  return arrays;
+}
+
+namespace detail {
+
+template <class Field>
+struct single_array {
+  using T = typename field<Field>::stored;
+  T* at[1];
+  template <class X>
+  constexpr single_array(X* array) : at{native_pointer(array)} {}  // NOLINT: a pointer is the notation
+  constexpr single_array(std::nullptr_t) : at{nullptr} {}          // NOLINT
+};
+
+/// What a factory takes for a field: one pointer, or one per component in braces.
+template <class Field>
+using array_argument =
+    std::conditional_t<field<Field>::is_array,
+                       component_arrays<typename field<Field>::stored, field<Field>::components>, single_array<Field>>;
+
+template <std::size_t I, class Field>
+struct array_leaf {
+  typename field<Field>::stored* at[field<Field>::components] = {};
+};
+template <class Indices, class... Fields>
+struct array_leaves;
+template <std::size_t... I, class... Fields>
+struct array_leaves<std::index_sequence<I...>, Fields...> : array_leaf<I, Fields>... {};
+
+template <std::size_t I, class Field>
+KILN_FN constexpr auto& leaf(array_leaf<I, Field>& l) {
+  return l.at;
+}
+template <std::size_t I, class Field>
+KILN_FN constexpr const auto& leaf(const array_leaf<I, Field>& l) {
+  return l.at;
+}
+
+}  // namespace detail
+
+#if defined(KILN_DEBUG)
+inline namespace checked_views {
+#endif
+
+template <class Space, class... Fields>
+struct soa_view {
+  using space = Space;
+  using fields = field_list<Fields...>;
+
+  index count = 0;
+  detail::array_leaves<typename fields::indices, Fields...> arrays{};
+#if defined(KILN_DEBUG)
+  view_name name{};
+#endif
+
+  KILN_FN constexpr index size() const { return count; }
+
+  /// Component c of field I of element i.
+  template <std::size_t I>
+  KILN_FN constexpr auto* at(index i, int c = 0) const {
+    return detail::leaf<I>(arrays)[c] + i;
+  }
+  KILN_FN constexpr element<soa_view> operator[](index i) const {
+#if defined(KILN_DEBUG)
+    if (i < 0 || i >= count) detail::out_of_bounds(name.text, 1, &i, 0, count);
+#endif
+    return {*this, i};
+  }
+
+  constexpr element_iterator<soa_view> begin() const requires std::same_as<Space, host_space> { return {*this, 0}; }
+  constexpr element_iterator<soa_view> end() const requires std::same_as<Space, host_space> { return {*this, count}; }
+};
+
+#if defined(KILN_DEBUG)
+}  // inline namespace checked_views
+#endif
+
+/// In host memory.
+template <class... Fields>
+using soa = soa_view<host_space, Fields...>;
+
+template <class T>
+inline constexpr bool is_soa_v = false;
+template <class Space, class... Fields>
+inline constexpr bool is_soa_v<soa_view<Space, Fields...>> = true;
+
+namespace detail {
+template <class Space, class... Fields, std::size_t... I>
+constexpr auto make_soa(std::index_sequence<I...>, index n, const array_argument<Fields>&... arguments) {
+  soa_view<Space, Fields...> v;
+  v.count = n;
+  const auto set = [](auto& to, const auto& from) {
+    for (std::size_t c = 0; c < sizeof(to) / sizeof(to[0]); ++c) to[c] = from.at[c];
+  };
+  (set(leaf<I>(v.arrays), arguments), ...);
+  return v;
+}
+
+/// Bytes up to the end of array number `arrays`, each array starting on a multiple of 256 bytes.
+template <class... Fields>
+constexpr std::size_t packed_arrays(index n, std::size_t fields) {
+  const std::size_t sizes[] = {sizeof(typename field<Fields>::type)...};
+  const int components[] = {field<Fields>::components...};
+  std::size_t bytes = 0;
+  for (std::size_t f = 0; f < fields; ++f)
+    bytes +=
+        round_up(static_cast<std::size_t>(n) * sizes[f], std::size_t{256}) * static_cast<std::size_t>(components[f]);
+  return bytes;
+}
+
+template <class Space, class... Fields, std::size_t... I>
+constexpr auto make_soa_in(std::index_sequence<I...>, void* memory, index n) {
+  soa_view<Space, Fields...> v;
+  v.count = n;
+  const auto set = [&]<class T, std::size_t N>(T*(&to)[N], std::size_t begin) {
+    const std::size_t pitch = round_up(static_cast<std::size_t>(n) * sizeof(T), std::size_t{256});
+    for (std::size_t c = 0; c < N; ++c)
+      to[c] =
+          memory == nullptr ? nullptr : reinterpret_cast<T*>(static_cast<unsigned char*>(memory) + begin + c * pitch);
+  };
+  (set(leaf<I>(v.arrays), packed_arrays<Fields...>(n, I)), ...);
+  return v;
+}
+}  // namespace detail
+
+/// One pointer per field in their order, `{x, y, z}` or `stacked<3>(p, pitch)` for a field of three components, then
+/// the number of elements.
+template <class... Fields>
+constexpr auto host_soa(detail::array_argument<Fields>... arrays, index n) {
+  return detail::make_soa<host_space, Fields...>(std::index_sequence_for<Fields...>{}, n, arrays...);
+}
+template <class... Fields>
+constexpr auto device_soa(detail::array_argument<Fields>... arrays, index n) {
+  return detail::make_soa<device_space, Fields...>(std::index_sequence_for<Fields...>{}, n, arrays...);
+}
+template <executor Executor, class... Fields>
+constexpr auto soa_on(detail::array_argument<Fields>... arrays, index n) {
+  return detail::make_soa<typename Executor::space, Fields...>(std::index_sequence_for<Fields...>{}, n, arrays...);
+}
+
+/// Bytes of one buffer that holds all arrays of n elements, and views of such a buffer (256-byte aligned).
+template <class... Fields>
+constexpr std::size_t soa_bytes(index n) {
+  return detail::packed_arrays<Fields...>(n, sizeof...(Fields));
+}
+template <class... Fields>
+constexpr auto host_soa_in(void* memory, index n) {
+  return detail::make_soa_in<host_space, Fields...>(std::index_sequence_for<Fields...>{}, memory, n);
+}
+template <class... Fields>
+constexpr auto device_soa_in(void* memory, index n) {
+  return detail::make_soa_in<device_space, Fields...>(std::index_sequence_for<Fields...>{}, memory, n);
+}
+
+/// Elements [begin, end). Negative bounds count from the end; bounds outside the view give a view of -1 elements, which
+/// every call refuses.
+template <class Space, class... Fields>
+KILN_FN constexpr auto slice(soa_view<Space, Fields...> v, index begin, index end) {
+  if (begin < 0) begin += v.count;
+  if (end < 0) end += v.count;
+  if (begin < 0 || end > v.count || begin > end) {
+    v.count = -1;
+    return v;
+  }
+  v.count = end - begin;
+  const auto move = [begin](auto& arrays) {
+    for (auto& a : arrays) a += begin;
+  };
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (move(detail::leaf<I>(v.arrays)), ...); }
+  (std::index_sequence_for<Fields...>{});
+  return v;
+}
+
+/// Some of the fields, in the order named; `select<const mass, position>(p)` also forbids writes to the mass.
+template <class... Some, class Space, class... Fields>
+KILN_FN constexpr auto select(const soa_view<Space, Fields...>& v) {
+  using all = field_list<Fields...>;
+  static_assert(((all::template count<typename field<Some>::tag> == 1) && ...),
+                "select names a field that the view does not have once");
+  soa_view<Space, Some...> r;
+  r.count = v.count;
+  const auto set = [](auto& to, const auto& from) {
+    for (std::size_t c = 0; c < sizeof(to) / sizeof(to[0]); ++c) to[c] = from[c];
+  };
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (set(detail::leaf<I>(r.arrays), detail::leaf<all::template number<typename field<Some>::tag>>(v.arrays)), ...);
+  }
+  (std::index_sequence_for<Some...>{});
+#if defined(KILN_DEBUG)
+  r.name = v.name;
+#endif
+  return r;
+}
+
+/// One array as a view of its own: `column<position>(p, 2)` is z.
+template <class Tag, class Space, class... Fields>
+KILN_FN constexpr auto column(const soa_view<Space, Fields...>& v, int component = 0) {
+  using all = field_list<Fields...>;
+  static_assert(all::template count<Tag> == 1, "column names a field that the view does not have once");
+  constexpr std::size_t number = all::template number<Tag>;
+  tensor<typename all::template at<number>::stored, 1, Space> r;
+  r.data = detail::leaf<number>(v.arrays)[component];
+  r.extents[0] = v.count;
+  r.strides[0] = 1;
+  return r;
+}
+
+}  // namespace kiln
