@@ -39,19 +39,22 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
 endif()
 
-set(host_warnings -Wall -Wextra -Wconversion -Wshadow)
+set(host_warnings -Wall -Wextra -Wconversion)
 if(KILN_WERROR)
   list(APPEND host_warnings -Werror)
 endif()
 list(JOIN host_warnings "," forwarded_warnings)
+# A target's own options stand before those that it inherits, so it cannot switch this one off by -Wno-shadow.
+set(shadow "$<NOT:$<BOOL:$<TARGET_PROPERTY:KILN_SHADOWING>>>")
 
 add_library(kiln_developer INTERFACE)
 target_link_libraries(kiln_developer INTERFACE kiln::kiln)
 target_include_directories(kiln_developer INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_options(
   kiln_developer
-  INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${host_warnings}>"
+  INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${host_warnings}>" "$<$<AND:$<COMPILE_LANGUAGE:CXX>,${shadow}>:-Wshadow>"
             "$<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-Xcompiler=${forwarded_warnings}>"
+            "$<$<AND:$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>,${shadow}>:-Xcompiler=-Wshadow>"
             "$<$<AND:$<BOOL:${KILN_WERROR}>,$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>>:-Werror=all-warnings>"
             "$<$<AND:$<BOOL:${KILN_PTXAS_VERBOSE}>,$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>>:-Xptxas=-v>")
 
