@@ -3,10 +3,12 @@
 
 #include <cmath>
 #include <cstdint>
-#include <kiln/core/numeric.hpp>
 #include <limits>
+#include <random>
 #include <type_traits>
 #include <vector>
+
+#include <kiln/core/numeric.hpp>
 
 #include "tests/core/numeric_reference.hpp"
 

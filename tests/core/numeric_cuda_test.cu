@@ -7,10 +7,11 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <kiln/core/numeric.hpp>
 #include <string>
 #include <type_traits>
 #include <vector>
+
+#include <kiln/core/numeric.hpp>
 
 // After Kiln's header, which names these types without defining them.
 #include <cuda_bf16.h>

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <kiln/core/numeric.hpp>
 #include <limits>
 #include <random>
 #include <vector>
+
+#include <kiln/core/numeric.hpp>
 
 namespace kiln::test {
 

@@ -3,9 +3,10 @@
 
 #include <cmath>
 #include <cstdint>
-#include <kiln/core/numeric.hpp>
 #include <limits>
 #include <string>
+
+#include <kiln/core/numeric.hpp>
 
 #include "tests/core/numeric_reference.hpp"
 

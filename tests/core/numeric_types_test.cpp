@@ -4,10 +4,11 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
-#include <kiln/core/numeric.hpp>
 #include <limits>
 #include <string>
 #include <type_traits>
+
+#include <kiln/core/numeric.hpp>
 
 namespace kiln::test {
 namespace {

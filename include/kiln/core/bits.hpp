@@ -1,7 +1,8 @@
 #pragma once
 /// Reading one type's bits as another's, on both executors and in constant expressions.
-#include <kiln/core/macros.hpp>
 #include <type_traits>
+
+#include <kiln/core/macros.hpp>
 
 namespace kiln {
 

@@ -2,6 +2,7 @@
 /// The upper half of a float.
 #include <concepts>
 #include <cstdint>
+
 #include <kiln/core/bits.hpp>
 #include <kiln/core/macros.hpp>
 #include <kiln/core/numeric/format.hpp>

@@ -1,6 +1,8 @@
 #pragma once
 /// One conversion for every pair of element types, with the same result on both executors.
 #include <cstdint>
+#include <type_traits>
+
 #include <kiln/core/bits.hpp>
 #include <kiln/core/macros.hpp>
 #include <kiln/core/numeric/bf16.hpp>
@@ -10,7 +12,6 @@
 #include <kiln/core/numeric/hardware.hpp>
 #include <kiln/core/numeric/limits.hpp>
 #include <kiln/core/numeric/traits.hpp>
-#include <type_traits>
 
 namespace kiln {
 

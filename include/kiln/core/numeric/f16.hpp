@@ -2,6 +2,7 @@
 /// IEEE 754 binary16.
 #include <concepts>
 #include <cstdint>
+
 #include <kiln/core/bits.hpp>
 #include <kiln/core/macros.hpp>
 #include <kiln/core/numeric/format.hpp>

@@ -3,9 +3,10 @@
 /// path where an architecture has no instruction. Nothing here depends on the rounding mode or on flush-to-zero flags.
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
+
 #include <kiln/core/bits.hpp>
 #include <kiln/core/macros.hpp>
-#include <type_traits>
 
 namespace kiln::detail {
 

@@ -3,6 +3,7 @@
 /// 448.
 #include <concepts>
 #include <cstdint>
+
 #include <kiln/core/bits.hpp>
 #include <kiln/core/macros.hpp>
 #include <kiln/core/numeric/f16.hpp>

@@ -2,6 +2,7 @@
 /// The device's conversion instructions (PTX ISA, section "cvt"), as functions on bits. Device passes only.
 /// The statements are not volatile: the compiler may move, merge and drop them.
 #include <cstdint>
+
 #include <kiln/core/macros.hpp>
 
 #if defined(__CUDA_ARCH__)

@@ -1,6 +1,7 @@
 #pragma once
 /// Two signed 4-bit integers in one byte.
 #include <cstdint>
+
 #include <kiln/core/macros.hpp>
 
 namespace kiln {

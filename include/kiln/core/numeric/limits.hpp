@@ -3,12 +3,13 @@
 /// the device, so Kiln has its own.
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
+
 #include <kiln/core/bits.hpp>
 #include <kiln/core/macros.hpp>
 #include <kiln/core/numeric/bf16.hpp>
 #include <kiln/core/numeric/f16.hpp>
 #include <kiln/core/numeric/fp8.hpp>
-#include <type_traits>
 
 namespace kiln {
 
@@ -24,7 +25,7 @@ KILN_FN constexpr T of_code(std::uint64_t code) {
     return T::from_bits(static_cast<decltype(T::bits)>(code));
 }
 
-/// Sign-less codes of one and of one plus epsilon's exponent are enough for the rest.
+/// The four numbers after the fraction's width are codes; an infinity of 0 means that there is none.
 template <class T, int Fraction, std::uint64_t Infinity, std::uint64_t Largest, std::uint64_t Nan,
           std::uint64_t Epsilon>
 struct floating_limits {

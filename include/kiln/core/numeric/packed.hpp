@@ -2,13 +2,14 @@
 /// Two floats to two neighbouring narrow ones and back, one instruction where the device has it. The element with the
 /// lower address is `lo`.
 #include <cstdint>
+#include <type_traits>
+
 #include <kiln/core/bits.hpp>
 #include <kiln/core/macros.hpp>
 #include <kiln/core/numeric/bf16.hpp>
 #include <kiln/core/numeric/f16.hpp>
 #include <kiln/core/numeric/fp8.hpp>
 #include <kiln/core/numeric/hardware.hpp>
-#include <type_traits>
 
 namespace kiln {
 

@@ -1,12 +1,13 @@
 #pragma once
 /// What an element type is: its kind, its name, and Kiln's type for CUDA's.
 #include <cstdint>
+#include <type_traits>
+
 #include <kiln/core/macros.hpp>
 #include <kiln/core/numeric/bf16.hpp>
 #include <kiln/core/numeric/f16.hpp>
 #include <kiln/core/numeric/fp8.hpp>
 #include <kiln/core/numeric/int4.hpp>
-#include <type_traits>
 
 // CUDA's own types, named without their headers. Kiln reads their bits only, and uses none of their operators.
 struct __half;
