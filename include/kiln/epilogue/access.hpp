@@ -1,0 +1,164 @@
+#pragma once
+/// Reading and writing N neighbours of a row: in vector accesses where address and unit stride allow, else one by one, and
+/// never beyond `count`.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <kiln/core/bits.hpp>
+#include <kiln/core/macros.hpp>
+#include <kiln/core/numeric.hpp>
+#include <kiln/core/types.hpp>
+
+namespace kiln::detail {
+
+/// How memory is read: `cached` goes through the read-only path and is for what no thread of the kernel writes.
+enum class reading { plain, cached };
+
+template <int Bytes>
+struct word;
+template <>
+struct word<1> {
+  using type = unsigned char;
+};
+template <>
+struct word<2> {
+  using type = unsigned short;
+};
+template <>
+struct word<4> {
+  using type = unsigned int;
+};
+#if defined(__CUDACC__)
+template <>
+struct word<8> {
+  using type = uint2;
+};
+template <>
+struct word<16> {
+  using type = uint4;
+};
+#endif
+
+/// The piece of a vec<T, N> that one instruction moves.
+template <class T, int N>
+inline constexpr int piece_bytes = sizeof(T) * N < 16 ? static_cast<int>(sizeof(T)) * N : 16;
+template <class T, int N>
+inline constexpr int pieces = static_cast<int>(sizeof(T)) * N / piece_bytes<T, N>;
+
+template <class T, int N>
+KILN_FN bool is_aligned(const T* p) {
+  return reinterpret_cast<std::uintptr_t>(p) % piece_bytes<T, N> == 0;
+}
+
+template <reading How, int N, class T>
+KILN_FN vec<T, N> read_whole(const T* p) {
+  vec<T, N> r;
+#if defined(__CUDA_ARCH__)
+  using piece = typename word<piece_bytes<T, N>>::type;
+  struct {
+    piece w[pieces<T, N>];
+  } all;
+  KILN_UNROLL
+  for (int i = 0; i < pieces<T, N>; ++i) {
+    const piece* q = reinterpret_cast<const piece*>(p) + i;
+    if constexpr (How == reading::cached) all.w[i] = __ldg(q);
+    else all.w[i] = *q;
+  }
+  r = bit_cast<vec<T, N>>(all);
+#else
+  std::memcpy(r.v, p, sizeof(r.v));
+#endif
+  return r;
+}
+
+template <int N, class T>
+KILN_FN void write_whole(T* p, const vec<T, N>& x) {
+#if defined(__CUDA_ARCH__)
+  using piece = typename word<piece_bytes<T, N>>::type;
+  struct all_pieces {
+    piece w[pieces<T, N>];
+  };
+  const auto all = bit_cast<all_pieces>(x);
+  KILN_UNROLL
+  for (int i = 0; i < pieces<T, N>; ++i) reinterpret_cast<piece*>(p)[i] = all.w[i];
+#else
+  std::memcpy(p, x.v, sizeof(x.v));
+#endif
+}
+
+template <reading How, class T>
+KILN_FN T read_one(const T* p) {
+  if constexpr (How == reading::cached) return read_whole<How, 1>(p)[0];
+  else return *p;
+}
+
+/// p[0], p[step], ...: `count` of them, zeros behind. `Packed` says that step is one.
+template <reading How, bool Packed, int N, class T>
+KILN_FN vec<T, N> read_some(const T* p, index step, int count) {
+  if constexpr (Packed && N > 1) {
+    if (count == N && is_aligned<T, N>(p)) return read_whole<How, N>(p);
+  }
+  vec<T, N> r{};
+  KILN_UNROLL
+  for (int i = 0; i < N; ++i)
+    if (N == 1 || i < count) r[i] = read_one<How>(p + (Packed ? i : i * step));
+  return r;
+}
+
+template <bool Packed, int N, class T>
+KILN_FN void write_some(T* p, index step, int count, const vec<T, N>& x) {
+  if constexpr (Packed && N > 1) {
+    if (count == N && is_aligned<T, N>(p)) return write_whole<N>(p, x);
+  }
+  KILN_UNROLL
+  for (int i = 0; i < N; ++i)
+    if (N == 1 || i < count) p[Packed ? i : i * step] = x[i];
+}
+
+template <class T>
+inline constexpr bool packs_in_twos = std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, e4m3> || std::is_same_v<T, e5m2>;
+
+/// The value that arithmetic is done in: int32 for integers, float for the rest.
+template <class T>
+using wide_t = std::conditional_t<std::is_integral_v<T>, std::int32_t, float>;
+
+template <class T, int N>
+KILN_FN vec<wide_t<T>, N> widen(const vec<T, N>& x) {
+  vec<wide_t<T>, N> r;
+  if constexpr (packs_in_twos<T> && N % 2 == 0) {
+    struct twos {
+      packed2_t<T> w[N / 2];
+    };
+    const auto packed = bit_cast<twos>(x);
+    KILN_UNROLL
+    for (int i = 0; i < N / 2; ++i) {
+      const two_floats f = unpack2<T>(packed.w[i]);
+      r[2 * i] = f.lo, r[2 * i + 1] = f.hi;
+    }
+  } else {
+    KILN_UNROLL
+    for (int i = 0; i < N; ++i) r[i] = convert<wide_t<T>>(x[i]);
+  }
+  return r;
+}
+
+/// One rounding, saturating where `convert` does.
+template <class To, class From, int N>
+KILN_FN vec<To, N> narrow(const vec<From, N>& x) {
+  if constexpr (packs_in_twos<To> && std::is_same_v<From, float> && N % 2 == 0) {
+    struct twos {
+      packed2_t<To> w[N / 2];
+    } packed;
+    KILN_UNROLL
+    for (int i = 0; i < N / 2; ++i) packed.w[i] = pack2<To>(x[2 * i], x[2 * i + 1]);
+    return bit_cast<vec<To, N>>(packed);
+  } else {
+    vec<To, N> r;
+    KILN_UNROLL
+    for (int i = 0; i < N; ++i) r[i] = convert<To>(x[i]);
+    return r;
+  }
+}
+
+}  // namespace kiln::detail

@@ -1,0 +1,107 @@
+#pragma once
+/// Activation functions of one float, for epilogues, row kernels and functors of one's own.
+///
+/// Both executors run the same formula; on the device 2^x and 1/x are the approximate instructions (PTX ISA: ex2.approx.ftz,
+/// relative error 2^-22.5 or less; rcp.approx.ftz, 1 ulp), and there is no branch. NaN gives NaN everywhere.
+#include <cmath>
+#include <cstdint>
+
+#include <kiln/core/macros.hpp>
+
+namespace kiln::activation {
+
+inline constexpr float log2_e = 1.4426950408889634f;
+
+/// 2^x; results below 2^-126 are 0 on the device.
+KILN_FN float exp2(float x) {
+#if defined(__CUDA_ARCH__)
+  float r;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+#else
+  return std::exp2(x);
+#endif
+}
+
+/// 1/x; results below 2^-126 are 0 on the device.
+KILN_FN float reciprocal(float x) {
+#if defined(__CUDA_ARCH__)
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+#else
+  return 1.0f / x;
+#endif
+}
+
+/// The smaller and the larger of two; NaN if one is NaN; +0 is larger than -0.
+KILN_FN float smaller(float x, float y) {
+#if defined(__CUDA_ARCH__)
+  float r;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
+  return r;
+#else
+  if (x != x || y != y) return x + y;
+  if (x == y) return std::signbit(x) ? x : y;
+  return y < x ? y : x;
+#endif
+}
+KILN_FN float larger(float x, float y) {
+#if defined(__CUDA_ARCH__)
+  float r;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
+  return r;
+#else
+  if (x != x || y != y) return x + y;
+  if (x == y) return std::signbit(x) ? y : x;
+  return x < y ? y : x;
+#endif
+}
+KILN_FN constexpr std::int32_t smaller(std::int32_t x, std::int32_t y) { return y < x ? y : x; }
+KILN_FN constexpr std::int32_t larger(std::int32_t x, std::int32_t y) { return x < y ? y : x; }
+
+KILN_FN float relu(float x) { return larger(x, 0.0f); }
+KILN_FN constexpr std::int32_t relu(std::int32_t x) { return larger(x, 0); }
+
+/// x for x > 0, else slope * x.
+KILN_FN float leaky_relu(float x, float slope) { return x > 0.0f ? x : slope * x; }
+
+/// 1 / (1 + e^-x).
+KILN_FN float sigmoid(float x) { return reciprocal(1.0f + exp2(-log2_e * x)); }
+
+/// x / (1 + e^-x). The clamp keeps -inf * 0 away; the value there is -0 already.
+KILN_FN float silu(float x) {
+  x = larger(x, -128.0f);
+  return x * reciprocal(1.0f + exp2(-log2_e * x));
+}
+
+/// x (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3), as x / (1 + e^-2u): no cancellation in the tail.
+KILN_FN float gelu_tanh(float x) {
+  x = larger(x, -128.0f);
+  constexpr float c1 = -2.0f * 0.7978845608028654f * 1.4426950408889634f, c3 = c1 * 0.044715f;
+  return x * reciprocal(1.0f + exp2(x * (c1 + c3 * (x * x))));
+}
+
+/// x Phi(x), Phi the normal distribution function. Phi(-|x|) = e^(-x^2/2) P(t) with t = 1 / (1 + p |x|) and P a polynomial
+/// fitted for the least relative error, so the negative tail keeps its relative accuracy.
+KILN_FN float gelu(float x) {
+  const float size = smaller(x < 0.0f ? -x : x, 16.0f);
+  const float t = reciprocal(1.0f + 0.265f * size);
+  const float w = 0.8493218002880191f * size;  // sqrt(log2(e) / 2)
+  const float e = exp2(-w * w);
+  float p = -0.06778703408437581f;
+  p = p * t + 0.1952730971811105f;
+  p = p * t + -0.06636291570129328f;
+  p = p * t + 0.14249333888587215f;
+  p = p * t + 0.0829465855495053f;
+  p = p * t + 0.107836782483841f;
+  p = p * t + 0.10559983439813403f;
+  return larger(x, 0.0f) - (size * t) * e * p;
+}
+
+KILN_FN float tanh(float x) {
+  const float e = 1.0f - 2.0f * reciprocal(1.0f + exp2(2.0f * log2_e * x));
+  return e;
+}
+
+}  // namespace kiln::activation

@@ -1,0 +1,86 @@
+#pragma once
+/// Activations as nodes, and functors of one's own.
+#include <kiln/epilogue/arithmetic.hpp>
+
+namespace kiln {
+
+namespace detail {
+
+/// Takes floats. An int32 value is refused, for it is not said where it should be rounded or scaled.
+struct activation_op : pointwise {
+  template <class... V>
+  using result = float;
+  template <class... V>
+  static constexpr mistake mistakes = (std::is_same_v<V, float> && ...) ? mistake::none : mistake::integer_activation;
+};
+
+struct relu_op : arithmetic {
+  template <class V>
+  KILN_FN V operator()(V x) const {
+    return activation::relu(x);
+  }
+};
+struct leaky_relu_op : activation_op {
+  float slope;
+  KILN_FN float operator()(float x) const { return activation::leaky_relu(x, slope); }
+};
+struct gelu_op : activation_op {
+  KILN_FN float operator()(float x) const { return activation::gelu(x); }
+};
+struct gelu_tanh_op : activation_op {
+  KILN_FN float operator()(float x) const { return activation::gelu_tanh(x); }
+};
+struct silu_op : activation_op {
+  KILN_FN float operator()(float x) const { return activation::silu(x); }
+};
+struct sigmoid_op : activation_op {
+  KILN_FN float operator()(float x) const { return activation::sigmoid(x); }
+};
+struct tanh_op : activation_op {
+  KILN_FN float operator()(float x) const { return activation::tanh(x); }
+};
+
+}  // namespace detail
+
+/// max(x, 0); NaN stays NaN. Integers stay integers.
+template <class X>
+  requires is_node_v<X>
+constexpr auto relu(const X& x) {
+  return detail::apply_op(detail::relu_op{}, x);
+}
+/// x for x > 0, else slope * x.
+template <class X>
+  requires is_node_v<X>
+constexpr auto leaky_relu(const X& x, float slope) {
+  return detail::apply_op(detail::leaky_relu_op{{}, slope}, x);
+}
+/// x Phi(x), exact form (erf).
+template <class X>
+  requires is_node_v<X>
+constexpr auto gelu(const X& x) {
+  return detail::apply_op(detail::gelu_op{}, x);
+}
+/// The tanh form of gelu.
+template <class X>
+  requires is_node_v<X>
+constexpr auto gelu_tanh(const X& x) {
+  return detail::apply_op(detail::gelu_tanh_op{}, x);
+}
+/// x sigmoid(x).
+template <class X>
+  requires is_node_v<X>
+constexpr auto silu(const X& x) {
+  return detail::apply_op(detail::silu_op{}, x);
+}
+template <class X>
+  requires is_node_v<X>
+constexpr auto sigmoid(const X& x) {
+  return detail::apply_op(detail::sigmoid_op{}, x);
+}
+template <class X>
+  requires is_node_v<X>
+constexpr auto tanh(const X& x) {
+  return detail::apply_op(detail::tanh_op{}, x);
+}
+
+}  // namespace kiln

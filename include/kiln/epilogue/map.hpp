@@ -1,0 +1,102 @@
+#pragma once
+/// Functors of one's own as nodes.
+#include <kiln/epilogue/operation.hpp>
+
+namespace kiln {
+
+namespace detail {
+
+template <class V>
+using always_float = float;
+
+/// A lambda marked `__device__` alone, under --extended-lambda: the host knows neither its call operator nor its result.
+template <class F>
+inline constexpr bool is_device_lambda_v =
+#if defined(__CUDACC__)
+    __nv_is_extended_device_lambda_closure_type(F);
+#else
+    false;
+#endif
+
+/// How a functor is called on Count floats.
+template <class F, int Count, class... Floats>
+struct functor_call : functor_call<F, Count - 1, float, Floats...> {};
+template <class F, class... Floats>
+struct functor_call<F, 0, Floats...> {
+  static constexpr bool plain = std::is_invocable_v<const F&, Floats...>;
+  static constexpr bool with_coord = !plain && std::is_invocable_v<const F&, Floats..., coord>;
+  using type = typename std::conditional_t<with_coord, std::invoke_result<const F&, Floats..., coord>,
+                                           std::conditional_t<plain, std::invoke_result<const F&, Floats...>, std::type_identity<void>>>::type;
+};
+
+#if defined(__CUDACC__)
+/// A call from a function of the device alone: nvcc refuses an unmarked functor here, where from a function of both it would
+/// only warn. Its message has this function's name.
+template <class F, class... X>
+KILN_DEVICE auto functor_must_be_marked_KILN_FN(const F& f, X... x) {
+  return f(x...);
+}
+#endif
+
+template <class F>
+struct functor_op {
+  F f;
+
+  template <class... V>
+  using call = functor_call<F, sizeof...(V)>;
+  template <class... V>
+  static constexpr bool wants_coord = !is_device_lambda_v<F> && call<V...>::with_coord;
+  template <class... V>
+  using result = std::conditional_t<std::is_same_v<typename call<V...>::type, std::int32_t>, std::int32_t, float>;
+  template <class... V>
+  static constexpr mistake mistakes = is_device_lambda_v<F>                          ? mistake::none
+                                      : !call<V...>::plain && !call<V...>::with_coord ? mistake::functor_signature
+                                      : std::is_convertible_v<typename call<V...>::type, float> ? mistake::none
+                                                                                                : mistake::functor_result;
+  template <class Space>
+  static constexpr bool runs_in = !is_device_lambda_v<F> || std::is_same_v<Space, device_space>;
+
+  // Floats, and perhaps coordinates behind them.
+  template <class... X>
+  KILN_FN auto operator()(X... x) const {
+    return run(argument(x)...);
+  }
+
+ private:
+  KILN_FN static float argument(float x) { return x; }
+  KILN_FN static float argument(std::int32_t x) { return static_cast<float>(x); }
+  KILN_FN static coord argument(coord x) { return x; }
+
+  template <class... X>
+  KILN_FN auto run(X... x) const {
+    if constexpr (is_device_lambda_v<F>) {
+#if defined(__CUDA_ARCH__)
+      return static_cast<float>(f(x...));
+#else
+      return 0.0f;  // runs_in keeps it from the host
+#endif
+    } else if constexpr (std::is_invocable_v<const F&, X...>) {
+#if defined(__CUDA_ARCH__)
+      return functor_must_be_marked_KILN_FN(f, x...);
+#else
+      return f(x...);
+#endif
+    } else {
+      return 0.0f;  // `mistakes` tells
+    }
+  }
+};
+
+}  // namespace detail
+
+/// f(x...), or f(x..., coord) if it takes the element's coordinates: f is called with floats and gives a float or an int32.
+/// On both executors f is a functor at namespace scope whose public, const call operator is marked KILN_FN. Where the file is
+/// compiled with --extended-lambda, it may be a `__device__` lambda (device alone) or a `__host__ __device__` one.
+/// Beside `using namespace std` and <map>, write kiln::map.
+template <class F, class... X>
+  requires(is_node_v<X> || ...)
+constexpr auto map(const F& f, const X&... x) {
+  return detail::apply_op(detail::functor_op<F>{f}, x...);
+}
+
+}  // namespace kiln

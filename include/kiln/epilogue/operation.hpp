@@ -1,0 +1,112 @@
+#pragma once
+/// The inner node of an expression: a pointwise operation on the values of other nodes.
+#include <utility>
+
+#include <kiln/core/bundle.hpp>
+#include <kiln/epilogue/leaves.hpp>
+
+namespace kiln {
+
+/// An operation Op has
+///
+///     template <class... V> using result = float or std::int32_t;   // given the operands' values' types
+///     template <class... V> static constexpr mistake mistakes;      // what is wrong with such operands
+///     template <class... V> KILN_FN result<V...> operator()(V... x) const;
+///     static constexpr bool wants_coord;                            // then `coord` follows the operands
+///     template <class Space> static constexpr bool runs_in;
+///
+/// `pointwise` gives the last two, for one that asks for no coordinates and runs everywhere.
+struct pointwise {
+  template <class... V>
+  static constexpr mistake mistakes = mistake::none;
+  template <class... V>
+  static constexpr bool wants_coord = false;
+  template <class Space>
+  static constexpr bool runs_in = true;
+};
+
+namespace detail {
+
+constexpr mistake first_of() { return mistake::none; }
+template <class... More>
+constexpr mistake first_of(mistake m, More... more) {
+  return m != mistake::none ? m : first_of(more...);
+}
+
+}  // namespace detail
+
+template <class Op, class... E>
+struct operation : node {
+  Op op;
+  bundle<E...> operands;
+
+  static constexpr int products = [] {
+    int most = 0;
+    ((most = E::products > most ? E::products : most), ...);
+    return most;
+  }();
+  template <class Space>
+  static constexpr bool runs_in = Op::template runs_in<Space> && (E::template runs_in<Space> && ...);
+  template <class A>
+  using value = typename Op::template result<typename E::template value<A>...>;
+  template <class A>
+  static constexpr mistake mistakes =
+      detail::first_of(E::template mistakes<A>..., Op::template mistakes<typename E::template value<A>...>);
+
+  template <int N, class A, int C>
+  KILN_FN vec<value<A>, N> eval(const accumulators<A, C, N>& from, const place& at) const {
+    return with_values<A>(from, at, operands);
+  }
+
+  status check(index batch, index m, index n, const char* where) const {
+    status s;
+    operands.each([&](const auto& e, auto) {
+      if (s.ok()) static_cast<void>(s = e.check(batch, m, n, where));
+    });
+    return s;
+  }
+  template <class F>
+  void each_tensor(F&& f) const {
+    operands.each([&](const auto& e, auto) { e.each_tensor(f); });
+  }
+
+ private:
+  // Evaluates the operands from left to right, then applies the operation to each of the N tuples of values.
+  template <class A, int N, int C, class First, class... Rest, class... Done>
+  KILN_FN vec<value<A>, N> with_values(const accumulators<A, C, N>& from, const place& at, const bundle<First, Rest...>& todo,
+                                       const Done&... done) const {
+    return with_values<A>(from, at, todo.rest, done..., todo.first.template eval<N>(from, at));
+  }
+  template <class A, int N, int C, class... Done>
+  KILN_FN vec<value<A>, N> with_values(const accumulators<A, C, N>&, [[maybe_unused]] const place& at, const bundle<>&,
+                                       const Done&... done) const {
+    vec<value<A>, N> r;
+    KILN_UNROLL
+    for (int i = 0; i < N; ++i) {
+      if constexpr (Op::template wants_coord<typename E::template value<A>...>)
+        r[i] = static_cast<value<A>>(op(done[i]..., coord{at.row, at.col + i}));
+      else r[i] = static_cast<value<A>>(op(done[i]...));
+    }
+    return r;
+  }
+};
+
+namespace detail {
+
+template <class Op, class... E>
+constexpr operation<Op, E...> make_operation(const Op& op, const E&... e) {
+  return {{}, op, bundle_of(e...)};
+}
+
+/// `op(x...)` as a node, where at least one operand is a node and the others may be numbers.
+template <class Op, class... X>
+constexpr auto apply_op(const Op& op, const X&... x) {
+  static_assert((is_operand_v<X> && ...),
+                "an operand of an epilogue expression is a node or a number of at most 32 bits; tensors are read through elem(view), "
+                "per_row(view), per_column(view) or per_tensor(view)");
+  return make_operation(op, as_node(x)...);
+}
+
+}  // namespace detail
+
+}  // namespace kiln

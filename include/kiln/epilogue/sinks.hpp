@@ -1,0 +1,50 @@
+#pragma once
+/// Everything an epilogue is written with, and the checks of a list of sinks.
+#include <kiln/epilogue/axpby.hpp>
+#include <kiln/epilogue/functions.hpp>
+#include <kiln/epilogue/map.hpp>
+#include <kiln/epilogue/reduction.hpp>
+#include <kiln/epilogue/store.hpp>
+
+namespace kiln {
+
+/// Compile-time checks of a program's sinks; call it first, so that a mistake gives one sentence.
+template <class A, int Products, class Space, class... Sinks>
+constexpr void require_sinks() {
+  static_assert(sizeof...(Sinks) > 0, "no sink: add store(d, expression)");
+  (static_cast<void>(detail::sound_sink<A, Products, Space, Sinks>()), ...);
+}
+
+namespace detail {
+
+template <class Sink>
+status check_sink_pairs(const Sink&) {
+  return {};
+}
+/// A first sink against those behind it. Sinks act from left to right at each place, so a later one must not read what an
+/// earlier one has written.
+template <class First, class Second, class... Rest>
+status check_sink_pairs(const First& first, const Second& second, const Rest&... rest) {
+  if (overlaps(first.view, second.view) != overlap::none) return fail(errc::overlap, "the outputs of two sinks share memory, each needs its own");
+  status s = check_against_reads(second.view, first.expr, "a sink");
+  if (!s.ok()) return s;
+  second.expr.each_tensor([&](const auto& read, const char* name) {
+    if (s.ok() && overlaps(first.view, read) != overlap::none)
+      static_cast<void>(s = fail(errc::overlap, "a sink reads `", name, "`, which shares memory with the output of a sink before it; put the one that reads first"));
+  });
+  if (!s.ok()) return s;
+  return check_sink_pairs(first, rest...);
+}
+
+}  // namespace detail
+
+inline status check_sinks(index, index, index) { return {}; }
+/// Run-time checks: each sink against the result's extents, and all of them against each other.
+template <class First, class... Rest>
+status check_sinks(index batch, index m, index n, const First& first, const Rest&... rest) {
+  KILN_TRY(first.check(batch, m, n));
+  KILN_TRY(detail::check_sink_pairs(first, rest...));
+  return check_sinks(batch, m, n, rest...);
+}
+
+}  // namespace kiln
