@@ -1,0 +1,60 @@
+#pragma once
+/// What a GEMM kernel is given: D = epilogue(A * B), A [batch, m, k], B [batch, k, n], one or two B over the same A.
+#include <cstdint>
+#include <kiln/core/bundle.hpp>
+#include <kiln/schedule/tile_order.hpp>
+#include <kiln/view/reshape.hpp>
+#include <type_traits>
+
+namespace kiln {
+
+/// Two B operands that meet the same A in one pass: `acc_<0>` and `acc_<1>` in the epilogue. Both have B's shape and
+/// strides.
+template <class B>
+struct dual_operand {
+  B first, second;
+};
+template <class T, int R, class S, int U>
+constexpr dual_operand<tensor<T, R, S, U>> dual(const tensor<T, R, S, U>& first, const tensor<T, R, S, U>& second) {
+  return {first, second};
+}
+
+/// Which axis of an operand runs along memory.
+enum class major { k, mn, none };
+
+/// The accumulator's type: exact for integers, float for the rest.
+template <class A, class B>
+using accumulator_t = std::conditional_t<std::is_integral_v<A> && std::is_integral_v<B>, std::int32_t, float>;
+
+template <class A, class B, int Products, class... Sinks>
+struct gemm_arguments {
+  using a_type = typename A::value_type;
+  using b_type = typename B::value_type;
+  using accumulator = accumulator_t<a_type, b_type>;
+  static constexpr int products = Products;
+  static constexpr int sink_count = sizeof...(Sinks);
+  static constexpr major a_major = A::unit_axis == 2 ? major::k : A::unit_axis == 1 ? major::mn : major::none;
+  static constexpr major b_major = B::unit_axis == 1 ? major::k : B::unit_axis == 2 ? major::mn : major::none;
+
+  A a;
+  B b[Products];
+  bundle<Sinks...> sinks;
+  index m, n, k, batch;
+  bool a_vectors, b_vectors;  ///< rows of 16-byte multiples: the loads may be vectors
+  void* partials[sink_count +
+                 1];  ///< for each reduction sink its partial results in the workspace, [part][batch * extent]
+};
+
+namespace detail {
+/// A matrix as a batch of one.
+template <class T, class S, int U>
+constexpr auto batched(const tensor<T, 2, S, U>& v) {
+  return broadcast<0>(v, 1);
+}
+template <class T, class S, int U>
+constexpr auto batched(const tensor<T, 3, S, U>& v) {
+  return v;
+}
+}  // namespace detail
+
+}  // namespace kiln

@@ -1,0 +1,70 @@
+#pragma once
+/// What can be wrong with the operands of a GEMM, found before anything is launched.
+#include <kiln/core/status.hpp>
+#include <kiln/epilogue/sinks.hpp>
+#include <kiln/kernel/gemm/arguments.hpp>
+#include <kiln/view/overlap.hpp>
+#include <limits>
+
+namespace kiln::detail {
+
+/// One operand [batch, rows, cols]: extents, address, and rows that do not run into each other.
+template <class V>
+status check_operand(const V& v, const char* name) {
+  for (int a = 0; a < 3; ++a)
+    if (v.extents[a] < 0)
+      return fail(errc::bad_shape, "operand `", name, "` has extent ", v.extents[a], " on axis ", a,
+                  ", needs at least 0");
+  if (v.empty()) return {};
+  if (v.data == nullptr)
+    return fail(errc::null_pointer, "operand `", name, "` is null, needs ", v.extents[1], " x ", v.extents[2],
+                " elements");
+  if (reinterpret_cast<std::uintptr_t>(v.data) % alignof(typename V::value_type) != 0)
+    return fail(errc::bad_alignment, "operand `", name, "` is at an address that is ",
+                reinterpret_cast<std::uintptr_t>(v.data) % alignof(typename V::value_type),
+                " bytes past a multiple of its element's ", alignof(typename V::value_type));
+  if constexpr (V::unit_axis != no_unit) {
+    constexpr int outer = V::unit_axis == 2 ? 1 : 2;
+    const index step = v.strides[outer] < 0 ? -v.strides[outer] : v.strides[outer];
+    if (v.extents[outer] > 1 && step != 0 && step < v.extents[V::unit_axis])
+      return fail(errc::bad_stride, "operand `", name, "` has leading dimension ", v.strides[outer],
+                  ", needs at least ", v.extents[V::unit_axis], " (or 0 to repeat one ", outer == 1 ? "row" : "column",
+                  ")");
+  }
+  return {};
+}
+
+template <class Arguments>
+status check_gemm(const Arguments& p) {
+  KILN_TRY(check_operand(p.a, "a"));
+  for (int q = 0; q < Arguments::products; ++q) {
+    const char* name = Arguments::products == 1 ? "b" : q == 0 ? "b.first" : "b.second";
+    const auto& b = p.b[q];
+    KILN_TRY(check_operand(b, name));
+    if (b.extents[1] != p.k)
+      return fail(errc::bad_shape, "operand `", name, "` has ", b.extents[1], " rows, needs ", p.k,
+                  " (the columns of `a`)");
+    if (b.extents[2] != p.n)
+      return fail(errc::bad_shape, "operand `", name, "` has ", b.extents[2], " columns, needs ", p.n,
+                  " (the columns of `b.first`)");
+    if (b.extents[0] != p.batch)
+      return fail(errc::bad_shape, "operand `", name, "` has batch ", b.extents[0], ", needs ", p.batch,
+                  " (the batch of `a`)");
+  }
+  status s;
+  p.sinks.each([&](const auto& sink, auto number) {
+    if (!s) return;
+    const auto& d = sink.view;
+    const auto against = [&](const auto& operand, const char* name) {
+      if (s && overlaps(d, operand) != overlap::none)
+        s = fail(errc::overlap, "output ", decltype(number)::value, " shares memory with operand `", name,
+                 "`, needs memory of its own");
+    };
+    against(p.a, "a");
+    for (int q = 0; q < Arguments::products; ++q)
+      against(p.b[q], Arguments::products == 1 ? "b" : q == 0 ? "b.first" : "b.second");
+  });
+  return s;
+}
+
+}  // namespace kiln::detail

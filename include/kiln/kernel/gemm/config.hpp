@@ -1,0 +1,123 @@
+#pragma once
+/// Configuration of a GEMM: data about tile, stages, cluster and schedule, put together by the user or chosen from a
+/// table.
+#include <type_traits>
+
+namespace kiln {
+
+/// The tile of D that one block (or cluster member) computes at a time, and the slice of K of one stage, in elements.
+template <int M, int N, int K>
+struct tile {
+  static constexpr int m = M, n = N, k = K;
+};
+/// Slots of the ring between loads and products.
+template <int S>
+struct stages {
+  static constexpr int value = S;
+};
+/// The part of the tile that one warp computes (`simt` and `sm80` programs).
+template <int M, int N>
+struct warp_tile {
+  static constexpr int m = M, n = N;
+};
+/// Blocks along M that share the loads of B by multicast (`warp_specialized`).
+template <int C>
+struct cluster {
+  static constexpr int value = C;
+};
+
+/// Schedules: who does what when.
+struct serial {};            ///< one slot: load, barrier, product, barrier
+struct multistage {};        ///< a ring filled by cp.async, one block-wide role
+struct warp_specialized {};  ///< a TMA loader and wgmma consumers as separate roles, persistent tiles; sm_90a
+
+/// Instruction sets, as options of a configuration.
+namespace instructions {
+struct simt {};  ///< scalar multiply-add; every type and layout
+struct sm80 {};  ///< mma.sync, ldmatrix, cp.async
+struct sm90 {};  ///< wgmma, TMA
+}  // namespace instructions
+
+/// Let the library choose among its compiled configurations.
+struct automatic {};
+
+namespace detail {
+template <class T>
+inline constexpr bool is_tile = false;
+template <int M, int N, int K>
+inline constexpr bool is_tile<tile<M, N, K>> = true;
+template <class T>
+inline constexpr bool is_stages = false;
+template <int S>
+inline constexpr bool is_stages<stages<S>> = true;
+template <class T>
+inline constexpr bool is_warp_tile = false;
+template <int M, int N>
+inline constexpr bool is_warp_tile<warp_tile<M, N>> = true;
+template <class T>
+inline constexpr bool is_cluster = false;
+template <int C>
+inline constexpr bool is_cluster<cluster<C>> = true;
+template <class T>
+inline constexpr bool is_schedule =
+    std::is_same_v<T, serial> || std::is_same_v<T, multistage> || std::is_same_v<T, warp_specialized>;
+template <class T>
+inline constexpr bool is_instructions = std::is_same_v<T, instructions::simt> ||
+                                        std::is_same_v<T, instructions::sm80> || std::is_same_v<T, instructions::sm90>;
+
+/// The first option that `Is` accepts, or the default.
+template <template <class> class Is, class Default, class... Options>
+struct pick_option {
+  using type = Default;
+};
+template <class T>
+struct tile_test : std::bool_constant<is_tile<T>> {};
+template <class T>
+struct stages_test : std::bool_constant<is_stages<T>> {};
+template <class T>
+struct warp_tile_test : std::bool_constant<is_warp_tile<T>> {};
+template <class T>
+struct cluster_test : std::bool_constant<is_cluster<T>> {};
+template <class T>
+struct schedule_test : std::bool_constant<is_schedule<T>> {};
+template <class T>
+struct instructions_test : std::bool_constant<is_instructions<T>> {};
+template <template <class> class Is, class Default, class First, class... Rest>
+struct pick_option<Is, Default, First, Rest...> {
+  using type = std::conditional_t<Is<First>::value, First, typename pick_option<Is, Default, Rest...>::type>;
+};
+}  // namespace detail
+
+/// `config<tile<128, 256, 64>, stages<4>, cluster<2>, warp_specialized>`: options in any order, the rest by default.
+template <class... Options>
+struct config {
+  static_assert(
+      ((detail::is_tile<Options> || detail::is_stages<Options> || detail::is_warp_tile<Options> ||
+        detail::is_cluster<Options> || detail::is_schedule<Options> || detail::is_instructions<Options>)&&...),
+      "config takes tile<M, N, K>, stages<S>, warp_tile<M, N>, cluster<C>, a schedule and an instruction set");
+  using schedule = typename detail::pick_option<detail::schedule_test, multistage, Options...>::type;
+  static constexpr bool hopper = std::is_same_v<schedule, warp_specialized>;
+  using instruction_set = typename detail::pick_option<
+      detail::instructions_test, std::conditional_t<hopper, instructions::sm90, instructions::sm80>, Options...>::type;
+  using block_tile = typename detail::pick_option<
+      detail::tile_test, std::conditional_t<hopper, tile<128, 256, 64>, tile<128, 128, 64>>, Options...>::type;
+  using warp = typename detail::pick_option<detail::warp_tile_test, warp_tile<64, 32>, Options...>::type;
+  static constexpr int slots =
+      std::is_same_v<schedule, serial>
+          ? 1
+          : detail::pick_option<detail::stages_test, stages<hopper ? 4 : 3>, Options...>::type::value;
+  static constexpr int cluster_size = detail::pick_option<detail::cluster_test, cluster<1>, Options...>::type::value;
+  static_assert(hopper == std::is_same_v<instruction_set, instructions::sm90>,
+                "config: warp_specialized goes with the sm90 instructions, serial and multistage with simt or sm80");
+  static_assert(slots >= 1 && (slots >= 2 || std::is_same_v<schedule, serial>),
+                "config: a ring needs at least stages<2>");
+  static_assert(hopper || (block_tile::m % warp::m == 0 && block_tile::n % warp::n == 0),
+                "config: the warp tile must divide the block tile in M and N");
+};
+
+template <class T>
+inline constexpr bool is_config_v = false;
+template <class... O>
+inline constexpr bool is_config_v<config<O...>> = true;
+
+}  // namespace kiln

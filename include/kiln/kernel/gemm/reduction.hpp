@@ -1,0 +1,127 @@
+#pragma once
+/// Reductions across tiles: every warp writes its partial results to the workspace, and one pass folds them in fixed
+/// order, so two runs give the same bits. No atomics.
+#include <kiln/core/abi.hpp>
+#include <kiln/core/status.hpp>
+#include <kiln/kernel/gemm/finish.hpp>
+#include <kiln/kernel/launch.hpp>
+#include <memory>
+
+namespace kiln {
+namespace detail {
+
+/// Partial results of one element: of a column reduction one for each group of rows, of a row reduction for each of
+/// columns.
+struct part_counts {
+  index of_rows, of_columns;  ///< groups that D's rows, and its columns, are cut into
+};
+
+/// What one reduction sink keeps in the workspace.
+template <class Sink, class Arguments>
+struct partials_of {
+  static constexpr bool over_columns = Sink::over == reduced_axis::columns;
+  using value = typename Sink::template partial<typename Arguments::accumulator>;
+  static constexpr index parts(const part_counts& c) { return over_columns ? c.of_columns : c.of_rows; }
+  static constexpr index extent(const Arguments& p) { return over_columns ? p.m : p.n; }
+  static constexpr std::size_t bytes(const Arguments& p, const part_counts& c) {
+    return round_up<std::size_t>(static_cast<std::size_t>(parts(c) * p.batch * extent(p)) * sizeof(value), 256);
+  }
+};
+
+template <class Arguments>
+std::size_t partial_bytes(const Arguments& p, const part_counts& parts) {
+  std::size_t bytes = 0;
+  p.sinks.each([&](const auto& sink, auto) {
+    using sink_type = std::remove_cvref_t<decltype(sink)>;
+    if constexpr (sink_type::reduces) bytes += partials_of<sink_type, Arguments>::bytes(p, parts);
+  });
+  return bytes;
+}
+
+/// Gives each reduction sink its part of the workspace.
+template <class Arguments>
+status place_partials(Arguments& p, const part_counts& parts, const workspace& scratch, std::size_t needed) {
+  if (needed == 0) return {};
+  if (scratch.data == nullptr || scratch.bytes < needed)
+    return fail(errc::workspace_too_small, "the executor's workspace has ", scratch.data == nullptr ? 0 : scratch.bytes,
+                " bytes, needs ", needed);
+  if (reinterpret_cast<std::uintptr_t>(scratch.data) % 16 != 0)
+    return fail(errc::bad_alignment, "the executor's workspace is not aligned to 16 bytes");
+  auto* next = static_cast<unsigned char*>(scratch.data);
+  p.sinks.each([&](const auto& sink, auto number) {
+    using sink_type = std::remove_cvref_t<decltype(sink)>;
+    if constexpr (sink_type::reduces) {
+      p.partials[decltype(number)::value] = next;
+      next += partials_of<sink_type, Arguments>::bytes(p, parts);
+    }
+  });
+  return {};
+}
+
+/// Memory that the host executor takes for itself when its caller gave none.
+struct host_partials {
+  std::unique_ptr<std::max_align_t[]> data;
+  workspace allocate(std::size_t bytes) {
+    const std::size_t count = ceil_div(bytes, sizeof(std::max_align_t));
+    data = std::make_unique<std::max_align_t[]>(count);
+    return {data.get(), count * sizeof(std::max_align_t)};
+  }
+};
+
+/// Result number i of batch `batch`: its parts in order.
+template <class Value, class Sink>
+KILN_FN void fold_one(const Sink& sink, void* partials, index parts, index batches, index extent, index batch,
+                      index i) {
+  Value sum = Sink::template identity<Value>();
+  for (index part = 0; part < parts; ++part)
+    sum = Sink::combine(sum, partial_at<const Value>(partials, part, batch, batches, extent, i));
+  sink.write(batch, i, sum);
+}
+
+}  // namespace detail
+
+#if defined(__CUDACC__)
+inline namespace KILN_ABI {
+
+template <class Value, class Sink>
+__global__ void __launch_bounds__(128)
+    fold_kernel(const Sink sink, void* partials, index parts, index batches, index extent) {
+  const index count = batches * extent;
+  for (index i = static_cast<index>(blockIdx.x) * 128 + threadIdx.x; i < count;
+       i += static_cast<index>(gridDim.x) * 128)
+    detail::fold_one<Value>(sink, partials, parts, batches, extent, i / extent, i % extent);
+}
+
+}  // namespace KILN_ABI
+#endif
+
+namespace detail {
+
+template <class Executor, class Arguments>
+status fold_partials([[maybe_unused]] const Executor& ex, const Arguments& p, const part_counts& parts) {
+  status s;
+  p.sinks.each([&](const auto& sink, auto number) {
+    using sink_type = std::remove_cvref_t<decltype(sink)>;
+    if constexpr (sink_type::reduces) {
+      if (!s.ok()) return;
+      using mine = partials_of<sink_type, Arguments>;
+      using value = typename mine::value;
+      void* partials = p.partials[decltype(number)::value];
+      const index extent = mine::extent(p), count = p.batch * extent;
+      if constexpr (Executor::on_host) {
+        for (index i = 0; i < count; ++i)
+          fold_one<value>(sink, partials, mine::parts(parts), p.batch, extent, i / extent, i % extent);
+      } else {
+#if defined(__CUDACC__)
+        s = launch(ex, "gemm: fold reductions", fold_kernel<value, sink_type>,
+                   {.grid = {min_of<index>(ceil_div<index>(count, 128), 65536), 1, 1}, .block = 128}, sink, partials,
+                   mine::parts(parts), p.batch, extent);
+#endif
+      }
+    }
+  });
+  return s;
+}
+
+}  // namespace detail
+}  // namespace kiln

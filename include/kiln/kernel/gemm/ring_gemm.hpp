@@ -1,0 +1,62 @@
+#pragma once
+/// Runs the block-wide GEMM program: the kernel and its launch, and the same over the host's blocks.
+#include <kiln/core/abi.hpp>
+#include <kiln/kernel/gemm/program.hpp>
+#include <kiln/kernel/launch.hpp>
+#include <kiln/schedule/multistage.hpp>
+#include <new>
+
+namespace kiln {
+
+template <class Arguments, class Config>
+struct ring_gemm {
+  using program = gemm_program<Arguments, Config>;
+  using schedule = ring_schedule<program, Config::slots>;
+  using shared = typename schedule::shared;
+  static constexpr int tile_m = program::tile_m, tile_n = program::tile_n;
+  static constexpr int alignment = 1024;  // a swizzle's pattern is made from address bits
+  static constexpr index shared_bytes = static_cast<index>(sizeof(shared)) + alignment;
+  static constexpr index row_parts_of_tile = program::warps_n;
+  static constexpr index column_parts_of_tile = program::warps_m * program::math::chunks;
+
+  static status run_on_host(const host_executor&, const Arguments& p, const tile_order& order) {
+    struct aligned_memory {
+      void* data = ::operator new (sizeof(shared), std::align_val_t{alignment});
+      ~aligned_memory() { ::operator delete (data, std::align_val_t{alignment}); }
+    } memory;
+    for (std::uint32_t t = 0; t < order.count(); ++t)
+      schedule::run(block_scope<on_host, program::threads>{}, p, *static_cast<shared*>(memory.data), order.at(t));
+    return {};
+  }
+};
+
+#if defined(__CUDACC__)
+inline namespace KILN_ABI {
+
+template <class Ring, class Arguments>
+__global__ void __launch_bounds__(Ring::program::threads)
+    ring_gemm_kernel(const __grid_constant__ Arguments p, const tile_order order) {
+  extern __shared__ __align__(16) unsigned char kiln_shared_memory[];
+  const block_scope<on_device, Ring::program::threads> block;
+  const std::uint32_t base = sm80::shared_address(kiln_shared_memory);
+  unsigned char* aligned = kiln_shared_memory + (round_up<std::uint32_t>(base, Ring::alignment) - base);
+  auto& memory = *reinterpret_cast<typename Ring::shared*>(aligned);
+  for (std::uint32_t t = blockIdx.x; t < order.count(); t += gridDim.x) {
+    Ring::schedule::run(block, p, memory, order.at(t));
+    if (t + gridDim.x < order.count()) sync(block);
+  }
+}
+
+template <class Ring, class Arguments>
+status launch_ring_gemm(const device& ex, const Arguments& p, const tile_order& order) {
+  return launch(ex, "gemm", ring_gemm_kernel<Ring, Arguments>,
+                {.grid = {min_of<index>(order.count(), max_grid_x), 1, 1},
+                 .block = Ring::program::threads,
+                 .shared_bytes = Ring::shared_bytes},
+                p, order);
+}
+
+}  // namespace KILN_ABI
+#endif
+
+}  // namespace kiln

@@ -1,0 +1,102 @@
+#pragma once
+/// A warp's product with mma.sync: f16, bf16 (any major), int8 and 8-bit floats (K-major tiles). Fragments come by
+/// ldmatrix.
+#include <kiln/arch/sm80.hpp>
+#include <kiln/kernel/gemm/arguments.hpp>
+#include <kiln/tile/shared_tile.hpp>
+
+namespace kiln {
+
+/// A warp tile of WM x WN: blocks of 16 x 8 accumulators, register ((i * WN / 8) + j) * 4 + r of block row i, block
+/// column j.
+template <class Arguments, int WM, int WN, int K>
+struct sm80_math {
+  using element = typename Arguments::a_type;
+  using accumulator = typename Arguments::accumulator;
+  static_assert(std::is_same_v<element, typename Arguments::b_type>,
+                "gemm: the sm80 instructions multiply operands of one type; convert one of them, or use "
+                "config<instructions::simt>");
+  static_assert(sm80::has_mma<element>,
+                "gemm: the sm80 instructions take f16, bf16, int8, e4m3 or e5m2; float32 takes instructions::simt");
+  static_assert(WM % 16 == 0 && WN % 16 == 0, "config: an sm80 warp tile is a multiple of 16 x 16");
+
+  static constexpr int bits = 8 * static_cast<int>(sizeof(element));
+  static constexpr int depth = sm80::mma_k<element>;
+  static constexpr int rows = WM / 16, cols = WN / 8, registers = rows * cols * 4;
+  static constexpr int chunks = rows, chunk_rows = 16, chunk_registers = cols * 4;
+  static constexpr int k_multiple = depth;
+  // ldmatrix transposes 16-bit elements only; an 8-bit operand is turned K-major on its way into the tile.
+  static constexpr bool a_k_major = bits != 16 || Arguments::a_major != major::mn;
+  static constexpr bool b_k_major = bits != 16 || Arguments::b_major != major::mn;
+
+  KILN_FN static constexpr coord position(int lane, int r) {
+    const tile_coord c = mma_c(lane, r % 4);
+    return {r / 4 / cols * 16 + c.row, r / 4 % cols * 8 + c.col};
+  }
+
+  /// acc += A[row0 .. row0 + WM, :] * B[:, col0 .. col0 + WN]. What lies outside the matrix is zero in the tiles; the
+  /// host skips the instructions that would only see such zeros.
+  template <class Warp, class ATile, class BTile, class Acc>
+  KILN_FN static void compute(Warp warp, const ATile& a, const BTile& b, int row0, int col0, coord inside,
+                              index k_inside, Acc&& acc) {
+    fragments<std::uint32_t, rows * 4, Warp> x;
+    fragments<std::uint32_t, cols * 2, Warp> y;
+    KILN_UNROLL
+    for (int k = 0; k < K; k += depth) {
+      if (Warp::host && k >= k_inside) break;
+      KILN_UNROLL
+      for (int i = 0; i < rows; ++i) {
+        if (Warp::host && 16 * i >= inside.row) break;
+        const auto registers_of = [&](int lane) { return x.of(lane) + 4 * i; };
+        if constexpr (a_k_major) {
+          sm80::ldmatrix<4>(
+              warp,
+              [&](int lane) {
+                return a.address(row0 + 16 * i + ldmatrix_a<bits>(lane).row, k + ldmatrix_a<bits>(lane).col);
+              },
+              registers_of);
+        } else {
+          sm80::ldmatrix_trans<4>(
+              warp,
+              [&](int lane) {
+                return a.address(k + ldmatrix_a_trans(lane).row, row0 + 16 * i + ldmatrix_a_trans(lane).col);
+              },
+              registers_of);
+        }
+      }
+      KILN_UNROLL
+      for (int j = 0; j < cols; j += 2) {
+        if (Warp::host && 8 * j >= inside.col) break;
+        const auto registers_of = [&](int lane) { return y.of(lane) + 2 * j; };
+        if constexpr (b_k_major) {
+          sm80::ldmatrix<4>(
+              warp,
+              [&](int lane) {
+                return b.address(col0 + 8 * j + ldmatrix_b<bits>(lane).row, k + ldmatrix_b<bits>(lane).col);
+              },
+              registers_of);
+        } else {
+          sm80::ldmatrix_trans<4>(
+              warp,
+              [&](int lane) {
+                return b.address(k + ldmatrix_b_trans(lane).row, col0 + 8 * j + ldmatrix_b_trans(lane).col);
+              },
+              registers_of);
+        }
+      }
+      KILN_UNROLL
+      for (int i = 0; i < rows; ++i) {
+        if (Warp::host && 16 * i >= inside.row) break;
+        KILN_UNROLL
+        for (int j = 0; j < cols; ++j) {
+          if (Warp::host && 8 * j >= inside.col) break;
+          sm80::mma<element>(
+              warp, [&](int lane) { return x.of(lane) + 4 * i; }, [&](int lane) { return y.of(lane) + 2 * j; },
+              [&](int lane) { return acc(lane) + (i * cols + j) * 4; });
+        }
+      }
+    }
+  }
+};
+
+}  // namespace kiln

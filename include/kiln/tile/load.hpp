@@ -1,0 +1,63 @@
+#pragma once
+/// Filling a shared tile from a matrix in memory, by all threads of a block. Elements outside the matrix become zero.
+///
+/// Where the matrix's unit axis is the tile's contiguous axis and its rows are 16-byte aligned, the copies are cp.async
+/// of 16 bytes. Everything else is copied element by element: slower, never wrong.
+#include <kiln/arch/sm80.hpp>
+#include <kiln/tile/shared_tile.hpp>
+#include <kiln/view/tensor.hpp>
+
+namespace kiln {
+
+/// True where every row of a [batch, rows, cols] view starts at a multiple of 16 bytes.
+template <class T, int R, class S, int U>
+constexpr bool has_vector_rows(const tensor<T, R, S, U>& v) {
+  if (U == no_unit) return false;
+  constexpr std::uintptr_t unit = 16;
+  if (reinterpret_cast<std::uintptr_t>(v.data) % unit != 0) return false;
+  for (int a = 0; a < R; ++a)
+    if (a != U && v.extents[a] > 1 && v.strides[a] * static_cast<index>(sizeof(T)) % 16 != 0) return false;
+  return true;
+}
+
+/// Fills `to` with the box of `from` at (line, col). `from` has rank 2; axis 0 runs along the tile's rows. `vectors`
+/// says that `has_vector_rows` held. The copies may still be on their way: commit and wait as for cp.async.
+template <class Block, class Tile, class T, class S, int U>
+KILN_FN void load_tile(Block block, Tile& to, const tensor<T, 2, S, U>& from, index line, index col, bool vectors) {
+  constexpr int per_chunk = 16 / static_cast<int>(sizeof(T));
+  constexpr int chunks_of_row = Tile::cols / per_chunk;
+  constexpr int chunks = Tile::rows * chunks_of_row;
+  if constexpr (U == 1) {
+    if (vectors) {
+      block.each([&](int thread) {
+        KILN_UNROLL
+        for (int c = thread; c < chunks; c += Block::threads) {
+          const int row = c / chunks_of_row, first = c % chunks_of_row * per_chunk;
+          const index left = line + row < from.extents[0] ? from.extents[1] - col - first : 0;
+          const int valid = left <= 0 ? 0 : left < per_chunk ? static_cast<int>(left) : per_chunk;
+          const T* source = valid > 0 ? from.data + (line + row) * from.strides[0] + col + first : from.data;
+          sm80::cp_async<16>(block, thread, to.address(row, first), source, valid * static_cast<int>(sizeof(T)));
+        }
+      });
+      return;
+    }
+  }
+  // Neighbouring threads walk the matrix's unit axis.
+  constexpr bool along_rows = U == 0;
+  block.each([&](int thread) {
+    KILN_NO_UNROLL
+    for (int e = thread; e < Tile::rows * Tile::cols; e += Block::threads) {
+      const int row = along_rows ? e % Tile::rows : e / Tile::cols, c = along_rows ? e / Tile::rows : e % Tile::cols;
+      const bool inside = line + row < from.extents[0] && col + c < from.extents[1];
+      const T* source = inside ? from.data + (line + row) * from.stride(0) + (col + c) * from.stride(1) : from.data;
+      if constexpr (sizeof(T) == 4) {
+        sm80::cp_async<4>(block, thread, to.address(row, c), source, inside ? 4 : 0);
+      } else {
+        using value = std::remove_const_t<T>;
+        to.template store<1>(block, thread, row, c, vec<value, 1>{{inside ? *source : value{}}});
+      }
+    }
+  });
+}
+
+}  // namespace kiln
