@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 namespace kiln {
 
@@ -44,6 +46,11 @@ class [[nodiscard]] status {
  public:
   status() = default;
   status(errc code, std::string text) : code_(code), text_(std::move(text)) {}
+  status(const status&) = default;
+  status(status&&) = default;
+  // nvcc takes the reference that an assignment returns for a status thrown away, so assignments return nothing.
+  void operator=(const status& s) { code_ = s.code_, text_ = s.text_; }
+  void operator=(status&& s) noexcept { code_ = s.code_, text_ = std::move(s.text_); }
 
   bool ok() const { return code_ == errc::ok; }
   explicit operator bool() const { return ok(); }

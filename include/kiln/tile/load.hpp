@@ -26,17 +26,21 @@ template <class Block, class Tile, class T, class S, int U>
 KILN_FN void load_tile(Block block, Tile& to, const tensor<T, 2, S, U>& from, index line, index col, bool vectors) {
   constexpr int per_chunk = 16 / static_cast<int>(sizeof(T));
   constexpr int chunks_of_row = Tile::cols / per_chunk;
-  constexpr int chunks = Tile::rows * chunks_of_row;
   if constexpr (U == 1) {
     if (vectors) {
+      constexpr int rows_a_pass = Block::threads / chunks_of_row;
+      static_assert(rows_a_pass > 0 && Tile::rows % rows_a_pass == 0, "load_tile: the block's threads cover whole rows of the tile");
       block.each([&](int thread) {
-        KILN_UNROLL
-        for (int c = thread; c < chunks; c += Block::threads) {
-          const int row = c / chunks_of_row, first = c % chunks_of_row * per_chunk;
-          const index left = line + row < from.extents[0] ? from.extents[1] - col - first : 0;
-          const int valid = left <= 0 ? 0 : left < per_chunk ? static_cast<int>(left) : per_chunk;
-          const T* source = valid > 0 ? from.data + (line + row) * from.strides[0] + col + first : from.data;
-          sm80::cp_async<16>(block, thread, to.address(row, first), source, valid * static_cast<int>(sizeof(T)));
+        const int first = thread % chunks_of_row * per_chunk;
+        const index left = from.extents[1] - col - first;
+        const int valid = left <= 0 ? 0 : (left < per_chunk ? static_cast<int>(left) : per_chunk) * static_cast<int>(sizeof(T));
+        const T* source = from.data + (line + thread / chunks_of_row) * from.strides[0] + col + first;
+        const index step = rows_a_pass * from.strides[0];
+        const index lines = from.extents[0] - line;
+        KILN_NO_UNROLL
+        for (int row = thread / chunks_of_row; row < Tile::rows; row += rows_a_pass, source += step) {
+          const bool inside = row < lines && valid > 0;
+          sm80::cp_async<16>(block, thread, to.address(row, first), inside ? source : from.data, inside ? valid : 0);
         }
       });
       return;
