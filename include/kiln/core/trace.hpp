@@ -4,11 +4,10 @@
 ///     trace::scope watch(ex, {.program = "rms_norm", .schedule = "rows", .fused = "residual add", .bytes = 3.0 * n});
 ///     return watch.done(launch(...));
 ///
-/// With a sink set each launch is timed by itself: between two events on the device, which waits for the stream; by the clock
-/// on the host. A launch into a stream that is being captured has no time (`seconds` < 0).
+/// With a sink set each launch is timed by itself: between two events on the device, which waits for the stream; by the
+/// clock on the host. A launch into a stream that is being captured has no time (`seconds` < 0).
 #include <atomic>
 #include <ctime>
-
 #include <kiln/core/cuda_error.hpp>
 #include <kiln/core/executor.hpp>
 #include <kiln/core/status.hpp>
@@ -23,7 +22,7 @@ struct launch_record {
   double bytes = 0;           ///< read plus written in global memory, each operand once
   double operations = 0;      ///< multiplications plus additions, where they are worth counting
   bool on_host = true;
-  double seconds = -1;        ///< filled by the trace; negative if not known
+  double seconds = -1;  ///< filled by the trace; negative if not known
 };
 
 /// Receives each record after its launch has run. Called in the launching thread; may be called from several at once.
@@ -98,7 +97,8 @@ class timer<device> {
 
 }  // namespace detail
 
-/// Watches what is launched between its construction and `done`. Reports nothing if `done` is not reached or gets a failure.
+/// Watches what is launched between its construction and `done`. Reports nothing if `done` is not reached or gets a
+/// failure.
 template <executor Executor>
 class scope {
  public:

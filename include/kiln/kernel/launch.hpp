@@ -1,24 +1,24 @@
 #pragma once
-/// Launching a kernel on a device executor: what can go wrong becomes a status, and the runtime's error slot stays clean.
+/// Launching a kernel on a device executor: what can go wrong becomes a status, and the runtime's error slot stays
+/// clean.
 #if defined(__CUDACC__)
 #include <cuda_runtime_api.h>
-
-#include <type_traits>
 
 #include <kiln/core/abi.hpp>
 #include <kiln/core/cuda_error.hpp>
 #include <kiln/core/executor.hpp>
 #include <kiln/core/types.hpp>
+#include <type_traits>
 
 namespace kiln {
 
 /// A grid and what its blocks need. Extents are 64-bit, so that a count of tiles is judged here and not cut off before.
 struct launch_shape {
   index grid[3] = {1, 1, 1};
-  int block = 128;                  ///< threads; blocks have one dimension
-  index shared_bytes = 0;           ///< dynamic shared memory of a block
-  int cluster = 1;                  ///< blocks of a cluster, along x
-  bool after_previous = true;       ///< false: programmatic dependent launch; the kernel itself waits for its predecessor
+  int block = 128;             ///< threads; blocks have one dimension
+  index shared_bytes = 0;      ///< dynamic shared memory of a block
+  int cluster = 1;             ///< blocks of a cluster, along x
+  bool after_previous = true;  ///< false: programmatic dependent launch; the kernel itself waits for its predecessor
 };
 
 inline constexpr index max_grid_x = 2147483647, max_grid_yz = 65535;
@@ -36,15 +36,16 @@ inline int device_attribute(cudaDeviceAttr which, int fallback) {
 
 inline namespace KILN_ABI {
 
-/// Launches `kernel` on the executor's stream. A grid without blocks launches nothing and is a success. An error is reported
-/// with CUDA's name for it and with what was asked for; an error that was pending before is neither reported nor cleared.
+/// Launches `kernel` on the executor's stream. A grid without blocks launches nothing and is a success. An error is
+/// reported with CUDA's name for it and with what was asked for; an error that was pending before is neither reported
+/// nor cleared.
 template <class... Parameters>
 status launch(const device& ex, const char* name, void (*kernel)(Parameters...), const launch_shape& shape,
               const std::type_identity_t<Parameters>&... arguments) {
   const index x = shape.grid[0], y = shape.grid[1], z = shape.grid[2];
   if (x < 0 || y < 0 || z < 0 || x > max_grid_x || y > max_grid_yz || z > max_grid_yz)
-    return fail(errc::unsupported, "launch of `", name, "`: a grid of ", x, " x ", y, " x ", z, " blocks, a GPU takes at most ",
-                max_grid_x, " x ", max_grid_yz, " x ", max_grid_yz);
+    return fail(errc::unsupported, "launch of `", name, "`: a grid of ", x, " x ", y, " x ", z,
+                " blocks, a GPU takes at most ", max_grid_x, " x ", max_grid_yz, " x ", max_grid_yz);
   if (x == 0 || y == 0 || z == 0) return {};
 
   cudaLaunchAttribute attributes[2]{};
@@ -72,15 +73,17 @@ status launch(const device& ex, const char* name, void (*kernel)(Parameters...),
     constexpr index without_asking = 48 * 1024;  // more dynamic shared memory has to be asked for, per kernel
     if (shape.shared_bytes > without_asking) {
       const auto bytes = static_cast<int>(shape.shared_bytes);
-      if (auto set = cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes); set != cudaSuccess) return set;
+      if (auto set = cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+          set != cudaSuccess)
+        return set;
     }
     return cudaLaunchKernelExC(&config, entry, pointers);
   });
   if (e == cudaSuccess) return {};
-  return cuda_status(e, "launch of `", name, "` with ", x, " x ", y, " x ", z, " blocks of ", shape.block, " threads and ",
-                     shape.shared_bytes, " bytes of shared memory");
+  return cuda_status(e, "launch of `", name, "` with ", x, " x ", y, " x ", z, " blocks of ", shape.block,
+                     " threads and ", shape.shared_bytes, " bytes of shared memory");
 }
 
-}  // inline namespace KILN_ABI
+}  // namespace KILN_ABI
 }  // namespace kiln
 #endif

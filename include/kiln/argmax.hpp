@@ -1,0 +1,86 @@
+#pragma once
+/// Argmax over the last axis.
+#include <kiln/kernel/rows/check.hpp>
+#include <kiln/kernel/rows/run.hpp>
+
+namespace kiln {
+
+namespace rows {
+
+/// A value and its column in one number: the greatest key is the largest value, NaN above all, at the lowest column.
+KILN_FN std::uint64_t key_of(float x, index column) {
+  std::uint32_t bits = bit_cast<std::uint32_t>(x == 0 ? 0.0f : x);
+  bits = is_nan(x) ? 0xffffffffu : (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;
+  return (static_cast<std::uint64_t>(bits) << 32) | (0xffffffffu - static_cast<std::uint32_t>(column));
+}
+KILN_FN std::int32_t column_of(std::uint64_t key) {
+  return static_cast<std::int32_t>(0xffffffffu - static_cast<std::uint32_t>(key));
+}
+/// True unless the key's value is NaN or infinite: above +inf lie only NaNs, below -inf nothing.
+KILN_FN bool is_finite_key(std::uint64_t key) {
+  const auto bits = static_cast<std::uint32_t>(key >> 32);
+  return bits < (0x7f800000u | 0x80000000u) && bits > ~0xff800000u;
+}
+
+template <class X>
+struct argmax_program {
+  using held = X;
+  using lead = X;
+  struct lines {
+    line<const X> x;
+    std::int32_t* out;
+  };
+  operand<const X> x;
+  operand<std::int32_t> out;
+  std::int32_t* flag;
+
+  template <class F>
+  void each_operand(F f) const {
+    f(x);
+  }
+  KILN_FN lines at(index r) const { return {x.at(r), out.data + out.offset(r)}; }
+  template <int Width>
+  KILN_FN void load(const lines& l, index c, int n, chunk<X, Width>& to) const {
+    rows::load(l.x, c, n, to);
+  }
+  KILN_FN static float value(X v) { return static_cast<float>(v); }
+
+  template <class Row>
+  KILN_FN void run(Row& one) const {
+    const later_of later;
+    const std::uint64_t best = one.reduce(
+        std::uint64_t{0}, [=](std::uint64_t a, float v, index c) { return later(a, key_of(v, c)); }, later);
+    one.once([&] {
+      *one.lines.out = column_of(best);
+      if (flag != nullptr && !is_finite_key(best)) *flag = 1;
+    });
+  }
+};
+
+}  // namespace rows
+
+/// out[r] = the column of the largest element of row r, the lowest of several. `x` of rank 1 to 4 (leading axes are
+/// rows), of float, f16 or bf16; `out` int32 with one element for each row. A NaN counts as larger than all numbers:
+/// its column is the result. `flag` (if not null: one int32 in the executor's memory, which the caller sets to 0)
+/// becomes 1 if the largest element of any row is NaN or infinite, so that broken logits do not pass for token 0. No
+/// rows: success, nothing written. Errors: bad_shape (rows without columns have no largest element; 2^31 columns or
+/// more), null_pointer, overlap.
+template <executor Executor, class X, int R, class S, int U, class T, class ST, int UT>
+status argmax(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<T, 1, ST, UT>& out,
+              std::int32_t* flag = nullptr) {
+  using namespace rows;
+  static_assert(std::is_same_v<T, std::int32_t>, "argmax writes int32");
+  check_spaces<Executor, tensor<X, R, S, U>, tensor<T, 1, ST, UT>>();
+  check_float<X>();
+  KILN_TRY(check_view("x", x));
+  KILN_TRY(check_output("out", out));
+  KILN_TRY(check_length("out", out, count(x), "the rows of `x`"));
+  KILN_TRY(check_apart("out", out, "x", x));
+  if (out.empty()) return {};
+  if (length(x) < 1 || length(x) > 0x7fffffff)
+    return fail(errc::bad_shape, "operand `x`: has ", length(x), " columns, needs 1 to 2147483647");
+  return run(ex, {.program = "argmax", .bytes = bytes_of(x, out)},
+             argmax_program<std::remove_const_t<X>>{input_of(x), each_row(out), flag}, count(x), length(x));
+}
+
+}  // namespace kiln

@@ -1,0 +1,44 @@
+#pragma once
+/// Programs without reductions: a list of independent items, one thread each.
+#include <kiln/core/abi.hpp>
+#include <kiln/core/executor.hpp>
+#include <kiln/core/trace.hpp>
+#include <kiln/kernel/launch.hpp>
+#include <kiln/kernel/rows/access.hpp>
+
+namespace kiln::rows {
+
+/// Runs `program.run(item)` for items [0, count).
+template <class Program>
+status run_items(const host_executor& ex, trace::launch_record record, const Program& program, index count) {
+  record.schedule = "items";
+  trace::scope watch(ex, record);
+  for (index i = 0; i < count; ++i) program.run(i);
+  return watch.done({});
+}
+
+#if defined(__CUDACC__)
+inline namespace KILN_ABI {
+
+inline constexpr int items_block = 256;
+
+template <class Program>
+__global__ void __launch_bounds__(items_block) items_kernel(const __grid_constant__ Program program, index count) {
+  const index stride = static_cast<index>(gridDim.x) * items_block;
+  for (index i = static_cast<index>(blockIdx.x) * items_block + threadIdx.x; i < count; i += stride) program.run(i);
+}
+
+template <class Program>
+status run_items(const device& ex, trace::launch_record record, const Program& program, index count) {
+  record.schedule = "items, a thread each";
+  trace::scope watch(ex, record);
+  constexpr index most = index{1} << 24;  // blocks; longer lists stride over the grid
+  const index blocks = min_of<index>(ceil_div<index>(count, items_block), most);
+  return watch.done(launch(ex, record.program, items_kernel<Program>, {.grid = {blocks, 1, 1}, .block = items_block},
+                           program, count));
+}
+
+}  // namespace KILN_ABI
+#endif
+
+}  // namespace kiln::rows

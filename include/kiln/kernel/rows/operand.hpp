@@ -1,0 +1,114 @@
+#pragma once
+/// What a row kernel sees of a view: a list of rows, whatever its rank, and lines of elements.
+#include <cstdint>
+#include <kiln/core/numeric.hpp>
+#include <kiln/core/types.hpp>
+#include <kiln/view/tensor.hpp>
+#include <type_traits>
+
+namespace kiln::rows {
+
+/// a / b for a, b >= 0. 64-bit division is slow on a GPU, and most counts have 32 bits.
+KILN_FN constexpr index divided(index a, index b) {
+  if (((a | b) >> 32) == 0) return static_cast<index>(static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b));
+  return a / b;
+}
+
+/// One row: elements `step` apart.
+template <class T>
+struct line {
+  T* data;
+  index step;
+  KILN_FN T& operator[](index c) const { return data[c * step]; }
+};
+
+/// A view of rank 1 to 4 as rows along its last axis. Row r of the leading axes, last fastest; leading axes that follow
+/// each other without a gap are joined, so most views need one multiplication a row and no division.
+template <class T>
+struct operand {
+  T* data = nullptr;
+  index step = 1;   ///< between neighbours of a row
+  index outer = 0;  ///< stride of the outermost leading axis left
+  index middle = 0, middle_size = 1;
+  index inner = 0, inner_size = 1;  ///< fastest leading axis
+
+  /// Elements from `data` to the first of row r.
+  KILN_FN constexpr index offset(index r) const {
+    if (r < inner_size) return r * inner;
+    const index q = divided(r, inner_size), i = r - q * inner_size;
+    const index o = divided(q, middle_size), m = q - o * middle_size;
+    return o * outer + m * middle + i * inner;
+  }
+  KILN_FN constexpr line<T> at(index r) const { return {data + offset(r), step}; }
+
+  /// True if accesses of `bytes` from any multiple of `width` elements of any row are aligned.
+  constexpr bool vectors(int width) const {
+    const index bytes = min_of<index>(16, width * static_cast<index>(sizeof(T)));
+    const index unit = bytes / static_cast<index>(sizeof(T));
+    return step == 1 &&
+           (unit <= 1 || (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(bytes) == 0 &&
+                          outer % unit == 0 && middle % unit == 0 && inner % unit == 0));
+  }
+};
+
+/// Number of rows: the product of all extents but the last.
+template <class T, int R, class S, int U>
+constexpr index count(const tensor<T, R, S, U>& v) {
+  index n = 1;
+  for (int a = 0; a < R - 1; ++a) n *= v.extents[a];
+  return n;
+}
+/// Elements of a row.
+template <class T, int R, class S, int U>
+constexpr index length(const tensor<T, R, S, U>& v) {
+  return v.extents[R - 1];
+}
+
+template <class T, int R, class S, int U>
+constexpr operand<T> operand_of(const tensor<T, R, S, U>& v) {
+  static_assert(R <= 4, "row kernels take views of rank 1 to 4");
+  index sizes[3] = {1, 1, 1}, strides[3] = {0, 0, 0};  // innermost first
+  int used = 0;
+  for (int a = R - 2; a >= 0; --a) {
+    if (v.extents[a] == 1) continue;
+    if (used > 0 && v.stride(a) == sizes[used - 1] * strides[used - 1]) {
+      sizes[used - 1] *= v.extents[a];
+    } else {
+      sizes[used] = v.extents[a], strides[used] = v.stride(a), ++used;
+    }
+  }
+  operand<T> o;
+  o.data = v.data;
+  o.step = length(v) == 1 ? 1 : v.stride(R - 1);
+  o.inner_size = sizes[0], o.inner = strides[0];
+  o.middle_size = sizes[1], o.middle = strides[1];
+  o.outer = strides[2];
+  return o;
+}
+
+/// The rows of an operand that is only read.
+template <class T, int R, class S, int U>
+constexpr operand<const T> input_of(const tensor<T, R, S, U>& v) {
+  return operand_of<const T>(static_cast<tensor<const T, R, S, U>>(v));
+}
+
+/// The same line for every row: a weight, a bias.
+template <class T, class S, int U>
+constexpr operand<const T> shared_line(const tensor<T, 1, S, U>& v) {
+  operand<const T> o;
+  o.data = v.data;
+  o.step = v.extents[0] == 1 ? 1 : v.stride(0);
+  o.inner_size = (limits<index>::max)();
+  return o;
+}
+
+/// A vector with one element for each row.
+template <class T, class S, int U>
+constexpr operand<T> each_row(const tensor<T, 1, S, U>& v) {
+  operand<T> o;
+  o.data = v.data;
+  o.inner_size = v.extents[0], o.inner = v.stride(0);
+  return o;
+}
+
+}  // namespace kiln::rows

@@ -1,0 +1,146 @@
+#pragma once
+/// One row in the hands of a scope: reduced and written in phases, read from memory once if registers hold it.
+///
+/// A program says what it reads and writes (`lines`), what it keeps of each element (`held`), and in `run(row)` its
+/// phases:
+///
+///     float m = row.reduce(-infinity, [](float a, float x, index) { return larger(a, x); }, maximum_of{});
+///     row.map([&](index c, int n, const auto& kept) { ... store(lines.y, c, n, ...); });
+///
+/// Every output is written in the last phase, so a row may be its own output, and rows too long for registers may be
+/// read again in each phase.
+#include <kiln/kernel/rows/access.hpp>
+#include <kiln/kernel/rows/math.hpp>
+#include <kiln/tile/block_reduce.hpp>
+
+namespace kiln::rows {
+
+/// Thread t of the scope has chunks t, t + threads, t + 2 threads ... of `Width` elements. Items > 0: as many chunks of
+/// each thread are held in registers, and the row has at most threads * Items * Width elements. Items == 0: any length,
+/// read anew in each phase.
+template <class Program, class Where, int Threads, int Width, int Items>
+class row_of {
+ public:
+  using held = typename Program::held;
+  using lines_type = typename Program::lines;
+  using scope_type = scope<Where, Threads>;
+  using storage = reduce_storage<Where, Threads>;
+  static constexpr int width = Width;
+
+  /// `lines` of the row; `length` is 0 and nothing is touched if the scope has no row left (`active` false).
+  KILN_HOST_CALLS KILN_FN row_of(const Program& program, const lines_type& at, index length, bool active,
+                                 scope_type threads, storage& shared)
+      : lines(at),
+        program_(program),
+        length_(active ? length : 0),
+        active_(active),
+        threads_(threads),
+        shared_(shared) {
+    if constexpr (Items > 0) {
+      threads_.each([&](int t) {
+        KILN_UNROLL
+        for (int i = 0; i < Items; ++i) {
+          const int c = (i * Threads + t) * Width;
+          if (c < length_) program_.template load<Width>(lines, c, valid(c), kept_.of(t)[i]);
+        }
+      });
+    }
+  }
+
+  KILN_FN index length() const { return length_; }
+
+  /// Combines `each(accumulator, value, column)` over the row; all threads get the result. Every thread starts Width
+  /// accumulators from `identity`; `merge` joins them in an order that the configuration fixes.
+  KILN_HOST_CALLS template <class A, class Each, class Merge>
+  KILN_FN A reduce(A identity, Each each, Merge merge) {
+    fragments<A, 1, scope_type> partial;
+    threads_.each([&](int t) {
+      A a[Width];
+      KILN_UNROLL
+      for (int v = 0; v < Width; ++v) a[v] = identity;
+      chunks(t, [&](index c, int n, const chunk<held, Width>& x) {
+        if (n == Width) {
+          KILN_UNROLL
+          for (int v = 0; v < Width; ++v) a[v] = each(a[v], program_.value(x[v]), c + v);
+        } else {
+          KILN_UNROLL
+          for (int v = 0; v < Width; ++v)
+            if (v < n) a[v] = each(a[v], program_.value(x[v]), c + v);
+        }
+      });
+      KILN_UNROLL
+      for (int w = Width / 2; w > 0; w /= 2) {
+        KILN_UNROLL
+        for (int v = 0; v < w; ++v) a[v] = merge(a[v], a[v + w]);
+      }
+      partial.of(t)[0] = a[0];
+    });
+    return block_reduce(threads_, shared_, partial, merge);
+  }
+
+  /// Calls `f(column, n, kept)` for each chunk, n of its elements being the row's.
+  KILN_HOST_CALLS template <class F>
+  KILN_FN void map(F f) {
+    threads_.each([&](int t) { chunks(t, f); });
+  }
+
+  /// Writes `f(value)` of each element to a line.
+  KILN_HOST_CALLS template <class Y, class F>
+  KILN_FN void write(const line<Y>& to, F f) {
+    map([&](index c, int n, const chunk<held, Width>& x) {
+      chunk<float, Width> y;
+      KILN_UNROLL
+      for (int v = 0; v < Width; ++v) y[v] = f(program_.value(x[v]));
+      store(to, c, n, rounded<Y>(y));
+    });
+  }
+
+  /// Runs `f` once for the row, in one thread.
+  KILN_HOST_CALLS template <class F>
+  KILN_FN void once(F f) {
+    threads_.each([&](int t) {
+      if (t == 0 && active_) f();
+    });
+  }
+
+  /// The row's first value, 0 if it is empty. Only before the phase that writes.
+  KILN_FN float first() const {
+    if (length_ == 0) return 0;
+    chunk<held, 1> x;
+    program_.template load<1>(lines, 0, 1, x);
+    return program_.value(x[0]);
+  }
+
+  const lines_type lines;
+
+ private:
+  KILN_FN int valid(index c) const { return length_ - c < Width ? static_cast<int>(length_ - c) : Width; }
+
+  KILN_HOST_CALLS template <class F>
+  KILN_FN void chunks(int t, F&& f) {
+    if constexpr (Items > 0) {
+      KILN_UNROLL
+      for (int i = 0; i < Items; ++i) {
+        const int c = (i * Threads + t) * Width;
+        if (c < length_) f(static_cast<index>(c), valid(c), kept_.of(t)[i]);
+      }
+    } else {
+      for (index c = static_cast<index>(t) * Width; c < length_; c += static_cast<index>(Threads) * Width) {
+        chunk<held, Width> x;
+        program_.template load<Width>(lines, c, valid(c), x);
+        f(c, valid(c), x);
+      }
+    }
+  }
+
+  struct nothing {};
+  const Program& program_;
+  index length_;
+  bool active_;
+  scope_type threads_;
+  storage& shared_;
+  [[no_unique_address]] std::conditional_t<(Items > 0), fragments<chunk<held, Width>, Items, scope_type>, nothing>
+      kept_;
+};
+
+}  // namespace kiln::rows

@@ -1,0 +1,122 @@
+#pragma once
+/// Runs a row program over all rows, on either executor.
+#include <kiln/core/abi.hpp>
+#include <kiln/core/executor.hpp>
+#include <kiln/core/status.hpp>
+#include <kiln/core/trace.hpp>
+#include <kiln/kernel/launch.hpp>
+#include <kiln/kernel/rows/config.hpp>
+#include <kiln/kernel/rows/row.hpp>
+
+namespace kiln::rows {
+
+/// Block `block` of `blocks` takes rows block * Rows ..., then strides over the grid, so any count of rows works.
+KILN_HOST_CALLS template <class Where, class Config, int Width, class Program>
+KILN_FN void run_block(const Program& program, index count, index length, index block, index blocks,
+                       reduce_storage<Where, Config::threads>& shared) {
+  for (index first = block * Config::rows; first < count; first += blocks * Config::rows) {
+    block_scope<Where, Config::block>{}.template split<Config::threads>([&](auto threads) {
+      const index r = first + threads.number();
+      const bool active = r < count;
+      row_of<Program, Where, Config::threads, Width, Config::items> one(program, program.at(active ? r : first), length,
+                                                                        active, threads, shared);
+      program.run(one);
+    });
+  }
+}
+
+/// How wide the chunks of a program are: 16 bytes of its widest traffic.
+template <class Program>
+inline constexpr int chunk_width = 16 / static_cast<int>(sizeof(typename Program::lead));
+
+namespace detail {
+template <class Program>
+bool all_contiguous(const Program& p) {
+  bool yes = true;
+  p.each_operand([&](const auto& o) { yes = yes && o.step == 1; });
+  return yes;
+}
+template <class Program>
+bool all_vectors(const Program& p, int width) {
+  bool yes = true;
+  p.each_operand([&](const auto& o) { yes = yes && o.vectors(width); });
+  return yes;
+}
+}  // namespace detail
+
+#if defined(__CUDACC__)
+inline namespace KILN_ABI {
+
+template <class Config, int Width, class Program>
+__global__ void __launch_bounds__(Config::block)
+    row_kernel(const __grid_constant__ Program program, index count, index length) {
+  __shared__ reduce_storage<on_device, Config::threads> shared;
+  run_block<on_device, Config, Width>(program, count, length, static_cast<index>(blockIdx.x),
+                                      static_cast<index>(gridDim.x), shared);
+}
+
+}  // namespace KILN_ABI
+#endif
+
+/// One configuration, pinned. `most_blocks` (0: chosen) limits the grid.
+template <class Config, int Width, class Program>
+status run_pinned(const host_executor&, const char*, const Program& program, index count, index length, index = 0) {
+  reduce_storage<on_host, Config::threads> shared;
+  const index blocks = ceil_div<index>(count, Config::rows);
+  for (index b = 0; b < blocks; ++b) run_block<on_host, Config, Width>(program, count, length, b, blocks, shared);
+  return {};
+}
+
+#if defined(__CUDACC__)
+inline namespace KILN_ABI {
+template <class Config, int Width, class Program>
+status run_pinned(const device& ex, const char* name, const Program& program, index count, index length,
+                  index most_blocks = 0) {
+  // Beyond this many a block takes several rows: enough for an even end, few enough that starting them does not show.
+  constexpr index waves = 16, threads_of_sm = 2048;
+  if (most_blocks == 0)
+    most_blocks = device_attribute(cudaDevAttrMultiProcessorCount, 128) * (threads_of_sm / Config::block) * waves;
+  const index blocks = min_of<index>(ceil_div<index>(count, Config::rows), most_blocks);
+  return launch(ex, name, row_kernel<Config, Width, Program>, {.grid = {blocks, 1, 1}, .block = Config::block}, program,
+                count, length);
+}
+}  // namespace KILN_ABI
+#endif
+
+/// Runs with the configuration that suits the length of the rows and their alignment.
+template <class Program>
+status run(const host_executor& ex, trace::launch_record record, const Program& program, index count, index length) {
+  record.schedule = "rows";
+  trace::scope watch(ex, record);
+  if (detail::all_contiguous(program))
+    return watch.done(run_pinned<host_chunks, 8>(ex, record.program, program, count, length));
+  return watch.done(run_pinned<host_single, 1>(ex, record.program, program, count, length));
+}
+
+#if defined(__CUDACC__)
+inline namespace KILN_ABI {
+template <class Program>
+status run(const device& ex, trace::launch_record record, const Program& program, index count, index length) {
+  constexpr int width = chunk_width<Program>;
+  const auto with = [&]<class Config, int Width>(Config, std::integral_constant<int, Width>, const char* schedule) {
+    record.schedule = schedule;
+    trace::scope watch(ex, record);
+    return watch.done(run_pinned<Config, Width>(ex, record.program, program, count, length));
+  };
+  constexpr std::integral_constant<int, width> chunks{};
+  constexpr std::integral_constant<int, 1> single{};
+  if (detail::all_vectors(program, width)) {
+    if (length <= few_threads::capacity(width)) return with(few_threads{}, chunks, "rows, 8 threads each, held");
+    if (length <= one_warp::capacity(width)) return with(one_warp{}, chunks, "rows, a warp each, held");
+    if (length <= one_block::capacity(width)) return with(one_block{}, chunks, "rows, a block each, held");
+    if (length <= wide_block::capacity(width)) return with(wide_block{}, chunks, "rows, a wide block each, held");
+    return with(endless_block{}, chunks, "rows, a block each, read again");
+  }
+  if (length <= few_threads_single::capacity(1))
+    return with(few_threads_single{}, single, "rows, 8 threads each, unaligned");
+  return with(endless_single{}, single, "rows, a block each, unaligned, read again");
+}
+}  // namespace KILN_ABI
+#endif
+
+}  // namespace kiln::rows
