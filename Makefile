@@ -9,7 +9,7 @@ RUN = . ./cmake/environment.sh
 test: tools
 	@$(RUN) && cmake --preset $$PRESET $(FLAGS) \
 	  && cmake --build --preset $$PRESET --target kiln-tests --parallel $$JOBS \
-	  && ctest --preset $$PRESET --progress --parallel $$JOBS \
+	  && ctest --preset $$PRESET --parallel $$JOBS \
 	  && echo "Tested on $$EXECUTOR."
 
 demo: tools

@@ -39,6 +39,8 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
 endif()
 
+set(CMAKE_CXX_EXTENSIONS OFF)
+
 set(host_warnings -Wall -Wextra -Wconversion)
 if(KILN_WERROR)
   list(APPEND host_warnings -Werror)
