@@ -14,16 +14,16 @@ constexpr int conflicts(int width, F address) {
   return bank_conflicts(at, width);
 }
 
-TEST(Banks, consecutive_addresses_have_no_conflict_at_any_width) {
+TEST(shared_memory_banks, consecutive_addresses_have_no_conflict_at_any_width) {
   for (int width : {1, 2, 4, 8, 16}) EXPECT_EQ(conflicts(width, [=](int lane) { return lane * width; }), 0) << width;
 }
 
-TEST(Banks, lanes_that_read_one_word_share_it) {
+TEST(shared_memory_banks, lanes_that_read_one_word_share_it) {
   for (int width : {1, 2, 4, 8, 16}) EXPECT_EQ(conflicts(width, [](int) { return 48; }), 0) << width;
   EXPECT_EQ(conflicts(2, [](int lane) { return lane / 2 * 4 + lane % 2 * 2; }), 0);
 }
 
-TEST(Banks, a_stride_of_two_to_the_n_words_conflicts_two_to_the_n_ways) {
+TEST(shared_memory_banks, a_stride_of_two_to_the_n_words_conflicts_two_to_the_n_ways) {
   EXPECT_EQ(conflicts(4, [](int lane) { return lane * 8; }), 1);
   EXPECT_EQ(conflicts(4, [](int lane) { return lane * 16; }), 3);
   EXPECT_EQ(conflicts(4, [](int lane) { return lane * 128; }), 31);
@@ -31,7 +31,7 @@ TEST(Banks, a_stride_of_two_to_the_n_words_conflicts_two_to_the_n_ways) {
   EXPECT_EQ(conflicts(4, [](int lane) { return lane * 12; }), 0) << "odd strides reach all banks";
 }
 
-TEST(Banks, wide_accesses_conflict_within_their_half_or_quarter_of_the_warp_only) {
+TEST(shared_memory_banks, wide_accesses_conflict_within_their_half_or_quarter_of_the_warp_only) {
   // 8 bytes: lanes i and i + 16 share banks, and are served apart anyway.
   EXPECT_EQ(conflicts(8, [](int lane) { return lane % 16 * 8 + lane / 16 * 4096; }), 0);
   EXPECT_EQ(conflicts(8, [](int lane) { return lane % 8 * 8 + lane / 8 * 4096; }), 2);
@@ -40,7 +40,7 @@ TEST(Banks, wide_accesses_conflict_within_their_half_or_quarter_of_the_warp_only
 }
 
 // Each 8 x 8 matrix of ldmatrix reads 16 bytes of 8 neighbouring rows, at any chunk of the row.
-TEST(Banks, ldmatrix_has_no_conflict_over_a_swizzled_panel_and_many_over_a_plain_one) {
+TEST(shared_memory_banks, ldmatrix_has_no_conflict_over_a_swizzled_panel_and_many_over_a_plain_one) {
   for (int k = 0; k < 128; k += 32) {
     for (int first : {0, 16, 48}) {
       const auto in = [=](swizzle s) {
@@ -57,7 +57,7 @@ TEST(Banks, ldmatrix_has_no_conflict_over_a_swizzled_panel_and_many_over_a_plain
   }
 }
 
-TEST(Banks, every_ldmatrix_pattern_is_free_of_conflicts_over_128_byte_panels) {
+TEST(shared_memory_banks, every_ldmatrix_pattern_is_free_of_conflicts_over_128_byte_panels) {
   const auto over = [](auto map, int bits) {
     return conflicts(16, [=](int lane) {
       const auto [row, col] = map(lane);

@@ -22,24 +22,24 @@ void same(int registers, Ours ours, Theirs theirs) {
   }
 }
 
-TEST(MmaLayout, m16n8k16_equals_the_ptx_isa) {
+TEST(fragment_maps, m16n8k16_equals_the_ptx_isa) {
   same<2>(4, mma_a<16>, ptx::m16n8k16_a);
   same<2>(2, mma_b<16>, ptx::m16n8k16_b);
   same<1>(
       4, [](int lane, int reg, int) { return mma_c(lane, reg); }, ptx::m16n8k16_c);
 }
-TEST(MmaLayout, m16n8k32_equals_the_ptx_isa) {
+TEST(fragment_maps, m16n8k32_equals_the_ptx_isa) {
   same<4>(4, mma_a<8>, ptx::m16n8k32_a);
   same<4>(2, mma_b<8>, ptx::m16n8k32_b);
 }
-TEST(MmaLayout, m16n8k8_equals_the_ptx_isa) {
+TEST(fragment_maps, m16n8k8_equals_the_ptx_isa) {
   same<2>(2, mma_a<16>, ptx::m16n8k8_f16_a);
   same<2>(1, mma_b<16>, ptx::m16n8k8_f16_b);
   same<1>(4, mma_a<32>, ptx::m16n8k8_tf32_a);
   same<1>(2, mma_b<32>, ptx::m16n8k8_tf32_b);
 }
 
-TEST(MmaLayout, ldmatrix_equals_the_ptx_isa) {
+TEST(fragment_maps, ldmatrix_equals_the_ptx_isa) {
   for (int row = 0; row < 8; ++row) {
     for (int col = 0; col < 8; ++col) {
       const int thread = ptx::ldmatrix_thread_of_pair[row][col / 2];
@@ -64,7 +64,7 @@ tile_coord arriving(Map map, int lane, int reg, int element) {
   return {start.row, start.col + at.col * (16 / Bits) + element % (16 / Bits)};
 }
 
-TEST(MmaLayout, ldmatrix_addresses_bring_operands_into_place) {
+TEST(fragment_maps, ldmatrix_addresses_bring_operands_into_place) {
   for (int lane = 0; lane < 32; ++lane) {
     for (int reg = 0; reg < 4; ++reg) {
       for (int e = 0; e < 2; ++e) {
@@ -110,12 +110,12 @@ void agrees_with_hardware(const char* type) {
   }
 }
 
-TEST(MmaLayout, m16n8k16_equals_what_a_gpu_did) {
+TEST(fragment_maps, m16n8k16_equals_what_a_gpu_did) {
   KILN_NEEDS_CAPTURE();
   agrees_with_hardware<16>("f16");
   agrees_with_hardware<16>("bf16");
 }
-TEST(MmaLayout, m16n8k32_equals_what_a_gpu_did) {
+TEST(fragment_maps, m16n8k32_equals_what_a_gpu_did) {
   KILN_NEEDS_CAPTURE();
   agrees_with_hardware<8>("s8");
 }
@@ -150,7 +150,7 @@ void ldmatrix_agrees(int count) {
   }
 }
 
-TEST(MmaLayout, ldmatrix_and_stmatrix_equal_what_a_gpu_did) {
+TEST(fragment_maps, ldmatrix_and_stmatrix_equal_what_a_gpu_did) {
   KILN_NEEDS_CAPTURE();
   for (int count : {1, 2, 4}) {
     ldmatrix_agrees<false>(count);

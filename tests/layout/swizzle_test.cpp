@@ -26,7 +26,7 @@ int pictured(swizzle s, int line, int place) {
   }
 }
 
-TEST(Swizzle, equals_the_pictures_of_the_ptx_isa) {
+TEST(swizzles, equals_the_pictures_of_the_ptx_isa) {
   for (swizzle s : all) {
     for (int line = 0; line < 32; ++line) {
       for (int place = 0; place < 8; ++place) {
@@ -40,7 +40,7 @@ TEST(Swizzle, equals_the_pictures_of_the_ptx_isa) {
   }
 }
 
-TEST(Swizzle, row_and_byte_count_in_rows_as_wide_as_the_panel) {
+TEST(swizzles, row_and_byte_count_in_rows_as_wide_as_the_panel) {
   // 128-byte panels: row 3 is line 3. 64: rows 2 and 3 share line 1. 32: rows 4 to 7 share line 1.
   EXPECT_EQ(swizzled(swizzle::b128, 3, 5 * 16 + 7), 3 * 128 + 6 * 16 + 7);
   EXPECT_EQ(swizzled(swizzle::b64, 3, 2 * 16 + 1), 128 + (4 + 3) * 16 + 1);
@@ -48,7 +48,7 @@ TEST(Swizzle, row_and_byte_count_in_rows_as_wide_as_the_panel) {
   EXPECT_EQ(swizzled(swizzle::none, 6, 1 * 16 + 9), 6 * 128 + 16 + 9);
 }
 
-TEST(Swizzle, moves_every_byte_to_a_place_of_its_own_within_its_pattern) {
+TEST(swizzles, moves_every_byte_to_a_place_of_its_own_within_its_pattern) {
   for (swizzle s : all) {
     const int size = 4 * 1024, pattern = swizzle_alignment(s);
     std::vector<int> taken(size, 0);

@@ -85,15 +85,12 @@ KILN_FN void load_matrices(warp_scope<Where> warp, Address address, Registers re
     }
     for (int lane = 0; lane < 32; ++lane) {
       std::uint32_t* to = registers(lane);
+      const auto low = ldmatrix_element<Transposed>(lane, 0), high = ldmatrix_element<Transposed>(lane, 1);
       for (int i = 0; i < Count; ++i) {
-        std::uint32_t both = 0;
-        for (int e = 0; e < 2; ++e) {
-          const auto [row, col] = ldmatrix_element<Transposed>(lane, e);
-          const unsigned char* from = line[i * 8 + row] + col * 2;
-          twin::note_read(from, 2, warp.first + lane);
-          both |= static_cast<std::uint32_t>(from[0] | from[1] << 8) << 16 * e;
-        }
-        to[i] = both;
+        const unsigned char* from[] = {line[i * 8 + low.row] + low.col * 2, line[i * 8 + high.row] + high.col * 2};
+        for (const auto* p : from) twin::note_read(p, 2, warp.first + lane);
+        to[i] = static_cast<std::uint32_t>(from[0][0]) | static_cast<std::uint32_t>(from[0][1]) << 8 |
+                static_cast<std::uint32_t>(from[1][0]) << 16 | static_cast<std::uint32_t>(from[1][1]) << 24;
       }
     }
   } else {

@@ -2,19 +2,20 @@
 /// The host's model of what sm80 instructions do out of a thread's sight: copies on their way, and faults.
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <kiln/arch/host/watch.hpp>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace kiln::twin {
 
-/// What the hardware answers with a trap ends the process with a sentence.
+/// What the hardware answers with a trap is an exception here.
 inline void require_aligned(const void* p, int bytes, const char* instruction) {
-  if (reinterpret_cast<std::uintptr_t>(p) % static_cast<std::uintptr_t>(bytes) == 0) return;
-  std::fprintf(stderr, "kiln: %s: saw address %p, needs a multiple of %d\n", instruction, p, bytes);
-  std::abort();
+  const auto at = reinterpret_cast<std::uintptr_t>(p) % static_cast<std::uintptr_t>(bytes);
+  if (at == 0) return;
+  throw std::logic_error(std::string("kiln: ") + instruction + ": saw an address " + std::to_string(at) +
+                         " bytes beyond a multiple of " + std::to_string(bytes) + ", needs that multiple");
 }
 
 /// The cp.async copies of one thread. Each lands when its thread waits for it and not before, its source is read then,
