@@ -10,6 +10,17 @@
 
 namespace kiln::rows {
 
+namespace detail {
+/// Most programs have rows of one length; one that cuts long rows into pieces says how long each is.
+template <class Program>
+KILN_FN index length_of(const Program& program, index r, index length) {
+  if constexpr (requires { program.length_of(r); })
+    return program.length_of(r);
+  else
+    return length;
+}
+}  // namespace detail
+
 /// Block `block` of `blocks` takes rows block * Rows ..., then strides over the grid, so any count of rows works.
 KILN_HOST_CALLS template <class Where, class Config, int Width, class Program>
 KILN_FN void run_block(const Program& program, index count, index length, index block, index blocks,
@@ -18,8 +29,9 @@ KILN_FN void run_block(const Program& program, index count, index length, index 
     block_scope<Where, Config::block>{}.template split<Config::threads>([&](auto threads) {
       const index r = first + threads.number();
       const bool active = r < count;
-      row_of<Program, Where, Config::threads, Width, Config::items> one(program, program.at(active ? r : first), length,
-                                                                        active, threads, shared);
+      const index here = active ? r : first;
+      row_of<Program, Where, Config::threads, Width, Config::items> one(
+          program, program.at(here), detail::length_of(program, here, length), active, threads, shared);
       program.run(one);
     });
   }

@@ -1,0 +1,156 @@
+#pragma once
+/// The programs of reductions along rows and along columns.
+#include <kiln/core/abi.hpp>
+#include <kiln/core/trace.hpp>
+#include <kiln/kernel/launch.hpp>
+#include <kiln/kernel/rows/access.hpp>
+#include <kiln/kernel/rows/math.hpp>
+#include <kiln/tile/exchange.hpp>
+
+namespace kiln {
+
+enum class reduction { sum, mean, maximum, minimum, amax };
+
+namespace rows {
+
+/// What a reduction starts from, does with a value, joins with, and makes of the end.
+template <reduction Op>
+struct reducer {
+  static constexpr float identity = Op == reduction::maximum ? -infinity : Op == reduction::minimum ? infinity : 0.0f;
+  KILN_FN float operator()(float a, float b) const {
+    if constexpr (Op == reduction::minimum)
+      return minimum_of{}(a, b);
+    else if constexpr (Op == reduction::sum || Op == reduction::mean)
+      return a + b;
+    else
+      return maximum_of{}(a, b);
+  }
+  KILN_FN float operator()(float a, float v, index) const {
+    return (*this)(a, Op == reduction::amax ? magnitude(v) : v);
+  }
+  KILN_FN static float finished(float a, index n) { return Op == reduction::mean ? a / static_cast<float>(n) : a; }
+};
+
+template <class X, class Y, reduction Op>
+struct row_reduce_program {
+  using held = X;
+  using lead = X;
+  struct lines {
+    line<const X> x;
+    Y* out;
+  };
+  operand<const X> x;
+  operand<Y> out;
+
+  template <class F>
+  void each_operand(F f) const {
+    f(x);
+  }
+  KILN_FN lines at(index r) const { return {x.at(r), out.data + out.offset(r)}; }
+  template <int Width>
+  KILN_FN void load(const lines& l, index c, int n, chunk<X, Width>& to) const {
+    rows::load(l.x, c, n, to);
+  }
+  KILN_FN static float value(X v) { return static_cast<float>(v); }
+
+  template <class Row>
+  KILN_FN void run(Row& one) const {
+    using op = reducer<Op>;
+    const float all = one.reduce(op::identity, op{}, op{});
+    one.once([&] { *one.lines.out = convert<Y>(op::finished(all, one.length())); });
+  }
+};
+
+/// A block takes `Columns` chunks of columns; `Lanes` threads share the rows of each, and their results are joined in
+/// order.
+template <class Where, int Columns, int Lanes, int Width, class X, class Y, reduction Op>
+struct column_reduce_program {
+  using op = reducer<Op>;
+  using block_type = block_scope<Where, Columns * Lanes>;
+  struct storage {
+    float partial[Lanes][Columns * Width];
+  };
+  operand<const X> x;
+  line<Y> out;
+  index rows, columns;
+
+  KILN_HOST_CALLS KILN_FN void run(index block, storage& shared) const {
+    const block_type threads;
+    threads.each([&](int t) {
+      const index c = (block * Columns + t % Columns) * Width;
+      float a[Width];
+      KILN_UNROLL
+      for (int i = 0; i < Width; ++i) a[i] = op::identity;
+      const int n = valid(c);
+      if (n > 0) {
+        for (index r = t / Columns; r < rows; r += Lanes) {
+          chunk<X, Width> v;
+          load(x.at(r), c, n, v);
+          KILN_UNROLL
+          for (int i = 0; i < Width; ++i) a[i] = op{}(a[i], static_cast<float>(v[i]), c);
+        }
+      }
+      KILN_UNROLL
+      for (int i = 0; i < Width; ++i) shared.partial[t / Columns][t % Columns * Width + i] = a[i];
+    });
+    sync(threads);
+    threads.each([&](int t) {
+      if (t >= Columns) return;
+      const index c = (block * Columns + t) * Width;
+      const int n = valid(c);
+      for (int i = 0; i < n; ++i) {
+        float a = shared.partial[0][t * Width + i];
+        for (int lane = 1; lane < Lanes; ++lane) a = op{}(a, shared.partial[lane][t * Width + i]);
+        out[c + i] = convert<Y>(op::finished(a, rows));
+      }
+    });
+  }
+
+ private:
+  KILN_FN int valid(index c) const {
+    return columns <= c ? 0 : columns - c < Width ? static_cast<int>(columns - c) : Width;
+  }
+};
+
+template <int Width, reduction Op, class X, class Y>
+status run_columns(const host_executor& ex, trace::launch_record record, const operand<const X>& x, const line<Y>& out,
+                   index rows, index columns) {
+  using program = column_reduce_program<on_host, 4, 4, Width, X, Y, Op>;
+  record.schedule = "columns";
+  trace::scope watch(ex, record);
+  typename program::storage shared;
+  const index blocks = ceil_div<index>(columns, 4 * Width);
+  for (index b = 0; b < blocks; ++b) program{x, out, rows, columns}.run(b, shared);
+  return watch.done({});
+}
+
+#if defined(__CUDACC__)
+inline namespace KILN_ABI {
+
+template <class Program>
+__global__ void __launch_bounds__(Program::block_type::threads)
+    column_kernel(const __grid_constant__ Program program, index blocks) {
+  __shared__ typename Program::storage shared;
+  for (index b = static_cast<index>(blockIdx.x); b < blocks; b += static_cast<index>(gridDim.x)) {
+    program.run(b, shared);
+    __syncthreads();
+  }
+}
+
+template <int Width, reduction Op, class X, class Y>
+status run_columns(const device& ex, trace::launch_record record, const operand<const X>& x, const line<Y>& out,
+                   index rows, index columns) {
+  using program = column_reduce_program<on_device, 32, 16, Width, X, Y, Op>;
+  record.schedule = "columns, 16 threads each";
+  trace::scope watch(ex, record);
+  const index blocks = ceil_div<index>(columns, 32 * Width);
+  return watch.done(launch(ex, record.program, column_kernel<program>,
+                           {.grid = {min_of<index>(blocks, 1 << 20), 1, 1}, .block = program::block_type::threads},
+                           program{x, out, rows, columns}, blocks));
+}
+
+}  // namespace KILN_ABI
+#endif
+
+}  // namespace rows
+}  // namespace kiln
