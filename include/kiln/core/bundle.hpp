@@ -1,25 +1,21 @@
 #pragma once
 /// A tuple that the device can use: std::tuple's accessors are host functions without a special compiler flag.
-#include <kiln/core/macros.hpp>
+///
+/// It crosses from host to device as a kernel parameter, so its layout is spelled with plain members: two compilers read it.
 #include <type_traits>
+
+#include <kiln/core/macros.hpp>
 
 namespace kiln {
 
 template <int I>
 using number = std::integral_constant<int, I>;
 
-template <class... T>
-struct bundle {
-  static constexpr int size = 0;
-  template <int Base = 0, class F>
-  KILN_FN constexpr void each(F&&) const {}
-};
-
 template <class First, class... Rest>
-struct bundle<First, Rest...> {
+struct bundle {
   static constexpr int size = 1 + sizeof...(Rest);
   First first;
-  [[no_unique_address]] bundle<Rest...> rest;
+  bundle<Rest...> rest;
 
   /// Calls `f(element, number<I>{})` for each element in order.
   KILN_HOST_CALLS template <int Base = 0, class F>
@@ -29,10 +25,21 @@ struct bundle<First, Rest...> {
   }
 };
 
+template <class Only>
+struct bundle<Only> {
+  static constexpr int size = 1;
+  Only first;
+
+  KILN_HOST_CALLS template <int Base = 0, class F>
+  KILN_FN constexpr void each(F&& f) const {
+    f(first, number<Base>{});
+  }
+};
+
 template <class First, class... Rest>
 KILN_FN constexpr bundle<First, Rest...> bundle_of(const First& first, const Rest&... rest) {
   if constexpr (sizeof...(Rest) == 0)
-    return {first, {}};
+    return {first};
   else
     return {first, bundle_of(rest...)};
 }
