@@ -20,7 +20,6 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 /// x -> a x + b modulo 2^32: composing is associative and not commutative.
 struct affine {
   std::uint32_t a, b;
-  friend bool operator==(const affine&, const affine&) = default;
 };
 struct compose {
   KILN_FN affine operator()(affine earlier, affine later) const {
