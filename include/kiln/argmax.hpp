@@ -26,6 +26,7 @@ template <class X>
 struct argmax_program {
   using held = X;
   using lead = X;
+  static constexpr int phases = 1;
   struct lines {
     line<const X> x;
     std::int32_t* out;

@@ -54,6 +54,7 @@ template <class X, class W, class Y, rounding When>
 struct rms_norm_program {
   using held = X;
   using lead = std::conditional_t<(sizeof(X) > sizeof(Y)), X, Y>;
+  static constexpr int phases = 2;
   struct lines {
     line<const X> x;
     line<const W> weight;
@@ -93,6 +94,7 @@ template <class X, class R, class W, class T, class Y, rounding When>
 struct add_rms_norm_program {
   using held = float;
   using lead = std::conditional_t<(sizeof(X) > sizeof(Y)), X, Y>;
+  static constexpr int phases = 2;
   struct lines {
     line<const X> x;
     line<const R> residual;
@@ -140,6 +142,7 @@ template <class X, class W, class B, class Y>
 struct layer_norm_program {
   using held = X;
   using lead = std::conditional_t<(sizeof(X) > sizeof(Y)), X, Y>;
+  static constexpr int phases = 3;
   struct lines {
     line<const X> x;
     line<const W> weight;

@@ -48,6 +48,7 @@ template <class X, class Q>
 struct quantise_rows_program {
   using held = X;
   using lead = X;
+  static constexpr int phases = 2;
   struct lines {
     line<const X> x;
     line<Q> q;
@@ -98,6 +99,7 @@ template <class X, class Q>
 struct quantise_program {
   using held = X;
   using lead = X;
+  static constexpr int phases = 1;
   struct lines {
     line<const X> x;
     line<Q> q;
@@ -142,6 +144,7 @@ template <class X>
 struct amax_program {
   using held = X;
   using lead = X;
+  static constexpr int phases = 1;
   struct lines {
     line<const X> x;
   };

@@ -35,6 +35,7 @@ template <class X, class Y, reduction Op>
 struct row_reduce_program {
   using held = X;
   using lead = X;
+  static constexpr int phases = 1;
   struct lines {
     line<const X> x;
     Y* out;

@@ -121,7 +121,8 @@ status run(const device& ex, trace::launch_record record, const Program& program
     if (length <= few_threads::capacity(width)) return with(few_threads{}, chunks, "rows, 8 threads each, held");
     if (length <= one_warp::capacity(width)) return with(one_warp{}, chunks, "rows, a warp each, held");
     if (length <= one_block::capacity(width)) return with(one_block{}, chunks, "rows, a block each, held");
-    if (length <= wide_block::capacity(width)) return with(wide_block{}, chunks, "rows, a wide block each, held");
+    if constexpr (Program::phases > 1)  // with one phase there is nothing to hold a row for
+      if (length <= wide_block::capacity(width)) return with(wide_block{}, chunks, "rows, a wide block each, held");
     return with(endless_block{}, chunks, "rows, a block each, read again");
   }
   if (length <= few_threads_single::capacity(1))

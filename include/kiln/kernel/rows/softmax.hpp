@@ -9,6 +9,7 @@ template <class X, class Y>
 struct softmax_program {
   using held = X;
   using lead = std::conditional_t<(sizeof(X) > sizeof(Y)), X, Y>;
+  static constexpr int phases = 3;
   struct lines {
     line<const X> x;
     line<Y> y;
