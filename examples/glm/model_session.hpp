@@ -1,5 +1,6 @@
 #pragma once
 /// The session of one element type: greedy generation over the forward pass.
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,11 +17,12 @@ template <class T, class Executor>
 class model_session final : public session {
  public:
   model_session(const Executor& ex, const std::filesystem::path& folder, const config& c)
-      : config_(c), forward_(ex, c, load_weights<T>(ex, checkpoint(folder), c)) {}
+      : forward_(ex, c, load_weights<T>(ex, checkpoint(folder), c)) {}
 
   std::vector<float> logits(const sequence& prompt) override {
     auto cache = forward_.make_cache(1, static_cast<kiln::index>(prompt.size()));
-    return forward_.run({prompt}, cache, positions::all).logits();
+    forward_.run({prompt}, cache, positions::all);
+    return forward_.logits();
   }
 
   std::vector<sequence> generate(const std::vector<sequence>& prompts, int count) override {
@@ -32,7 +34,8 @@ class model_session final : public session {
 
     std::vector<sequence> next = prompts;
     for (int step = 0; step < count; ++step) {
-      const sequence chosen = forward_.run(next, cache, positions::last).greedy();
+      forward_.run(next, cache, positions::last);
+      const sequence chosen = forward_.greedy();
       for (std::size_t b = 0; b < prompts.size(); ++b) {
         answers[b].push_back(chosen[b]);
         next[b] = {chosen[b]};
@@ -42,7 +45,6 @@ class model_session final : public session {
   }
 
  private:
-  config config_;
   forward<T, Executor> forward_;
 };
 
