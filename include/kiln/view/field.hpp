@@ -85,6 +85,7 @@ struct field_list {
     ((a = alignof(typename field<Fields>::type) > a ? alignof(typename field<Fields>::type) : a), ...);
     return a;
   }();
+  static constexpr std::size_t components = (static_cast<std::size_t>(field<Fields>::components) + ...);
   /// Bytes that all components of one element hold, without padding.
   static constexpr std::size_t useful_bytes =
       ((sizeof(typename field<Fields>::type) * static_cast<std::size_t>(field<Fields>::components)) + ...);

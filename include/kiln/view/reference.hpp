@@ -52,9 +52,16 @@ class field_ref {
     if (written_ != nullptr) *written_ = true;
     return *this;
   }
-  KILN_FN constexpr const field_ref& operator=(const field_ref& x) const { return *this = static_cast<value_type>(x); }
+  /// From what another reference stores: bit for bit where the types are one.
+  template <class U>
+  KILN_FN constexpr const field_ref& operator=(const field_ref<U>& x) const {
+    return *this = static_cast<const std::remove_const_t<U>&>(*x.at_);
+  }
+  KILN_FN constexpr const field_ref& operator=(const field_ref& x) const {
+    return *this = static_cast<const std::remove_const_t<T>&>(*x.at_);
+  }
   KILN_FN constexpr field_ref& operator=(const field_ref& x) {
-    static_cast<const field_ref&>(*this) = static_cast<value_type>(x);
+    static_cast<const field_ref&>(*this) = x;
     return *this;
   }
   template <class X>
@@ -75,6 +82,8 @@ class field_ref {
   }
 
  private:
+  template <class U>
+  friend class field_ref;
   T* at_;
   bool* written_;
 };

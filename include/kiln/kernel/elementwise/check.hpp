@@ -1,0 +1,188 @@
+#pragma once
+/// What a call asks of its views before it launches anything. Messages name the argument, what was seen and what is
+/// needed.
+#include <kiln/core/status.hpp>
+#include <kiln/view/aos.hpp>
+#include <kiln/view/overlap.hpp>
+#include <kiln/view/tensor.hpp>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace kiln::elementwise {
+
+template <std::size_t I, class First, class... Rest>
+constexpr const auto& nth_of(const First& first, const Rest&... rest) {
+  if constexpr (I == 0)
+    return first;
+  else
+    return nth_of<I - 1>(rest...);
+}
+
+/// Whether every view lies in the executor's memory; a functor has no space and is none.
+template <class Executor, class... Views>
+inline constexpr bool in_memory_of = (std::is_same_v<typename Views::space, typename Executor::space> && ...);
+
+/// "[3, 4]".
+template <class T, int R, class S, int U>
+std::string shape_text(const tensor<T, R, S, U>& v) {
+  std::string s = "[";
+  for (int a = 0; a < R; ++a) s += (a == 0 ? "" : ", ") + std::to_string(v.extents[a]);
+  return s + "]";
+}
+
+/// No negative extent, and data where there are elements. `argument` is how the call names the view: "input 2".
+template <class T, int R, class S, int U>
+status check_view(std::string_view call, std::string_view argument, const tensor<T, R, S, U>& v) {
+  for (int a = 0; a < R; ++a)
+    if (v.extents[a] < 0)
+      return fail(errc::bad_shape, call, ": ", argument, " has extents ", std::string_view(shape_text(v)),
+                  ", needs extents of 0 or more (a wrong slice, step or index leaves -1)");
+  if (!v.empty() && v.data == nullptr)
+    return fail(errc::null_pointer, call, ": ", argument, " has extents ", std::string_view(shape_text(v)),
+                " and null data");
+  return {};
+}
+
+template <class Space, class... Fields>
+status check_view(std::string_view call, std::string_view argument, const soa_view<Space, Fields...>& v) {
+  if (v.count < 0)
+    return fail(errc::bad_shape, call, ": ", argument, " has ", v.count,
+                " elements, needs 0 or more (a wrong slice leaves -1)");
+  status s;
+  const auto look = [&](std::size_t number, const auto& arrays) {
+    int c = 0;
+    for (const auto* array : arrays) {
+      using T = std::remove_cvref_t<decltype(*array)>;
+      if (s.ok() && v.count > 0 && array == nullptr)
+        s = fail(errc::null_pointer, call, ": ", argument, " has ", v.count, " elements and null data in component ", c,
+                 " of field ", number);
+      if (s.ok() && reinterpret_cast<std::uintptr_t>(array) % alignof(T) != 0)
+        s = fail(errc::bad_alignment, call, ": component ", c, " of field ", number, " of ", argument,
+                 " is not aligned to its type's ", alignof(T), " bytes");
+      ++c;
+    }
+  };
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (look(I, detail::leaf<I>(v.arrays)), ...); }
+  (std::index_sequence_for<Fields...>{});
+  return s;
+}
+
+template <class Space, class... Fields>
+status check_view(std::string_view call, std::string_view argument, const aos_view<Space, Fields...>& v) {
+  if (v.count < 0)
+    return fail(errc::bad_shape, call, ": ", argument, " has ", v.count,
+                " elements, needs 0 or more (a wrong slice leaves -1)");
+  if (v.count > 0 && v.data == nullptr)
+    return fail(errc::null_pointer, call, ": ", argument, " has ", v.count, " elements and null data");
+  constexpr std::size_t alignment = aos_view<Space, Fields...>::fields::alignment;
+  if (reinterpret_cast<std::uintptr_t>(v.data) % alignment != 0)
+    return fail(errc::bad_alignment, call, ": ", argument, " is not aligned to its struct's ", alignment, " bytes");
+  return {};
+}
+
+/// The same extents as `model`, which the call names `of`.
+template <class A, class B>
+status check_same_shape(std::string_view call, std::string_view argument, const A& v, std::string_view of,
+                        const B& model) {
+  if constexpr (record_view<A>) {
+    if (v.count != model.count)
+      return fail(errc::bad_shape, call, ": ", argument, " has ", v.count, " elements, needs ", model.count,
+                  ", as many as ", of);
+  } else {
+    for (int a = 0; a < A::rank; ++a)
+      if (v.extents[a] != model.extents[a])
+        return fail(errc::bad_shape, call, ": ", argument, " has extents ", std::string_view(shape_text(v)), ", needs ",
+                    std::string_view(shape_text(model)), ", those of ", of);
+  }
+  return {};
+}
+
+/// Every element has an address of its own: no repeated axis (stride 0), no rows that overlap.
+template <class T, int R, class S, int U>
+status check_writable(std::string_view call, std::string_view argument, const tensor<T, R, S, U>& v) {
+  if (!overlaps_itself(v)) return {};
+  std::string strides = "[";
+  for (int a = 0; a < R; ++a) strides += (a == 0 ? "" : ", ") + std::to_string(v.stride(a));
+  return fail(errc::bad_stride, call, ": ", argument, " has extents ", std::string_view(shape_text(v)), " and strides ",
+              std::string_view(strides), "], needs strides that give every element an address of its own");
+}
+
+/// An input is the result itself, element by element, or shares nothing with it.
+template <class In, class Out>
+status check_overlap(std::string_view call, std::string_view argument, const In& in, std::string_view of,
+                     const Out& out) {
+  if (overlaps(in, out) == overlap::partial)
+    return fail(errc::overlap, call, ": ", argument, " shares memory with ", of,
+                " at other coordinates, needs to be the same view or memory of its own");
+  return {};
+}
+
+/// One component of one field of a view of records, as bytes [elements, bytes of the component].
+struct component_bytes {
+  tensor<const unsigned char, 2, host_space> bytes;
+  bool is_const;
+  int view;
+};
+
+template <class View, class Take>
+void each_component(const View& v, int number, Take&& take) {
+  const auto field = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+    using f = typename View::fields::template at<I>;
+    for (int c = 0; c < f::components; ++c) {
+      component_bytes b{};
+      b.bytes.data = reinterpret_cast<const unsigned char*>(v.template at<I>(0, c));
+      b.bytes.extents[0] = v.count, b.bytes.extents[1] = static_cast<index>(sizeof(typename f::type));
+      if constexpr (is_soa_v<View>)
+        b.bytes.strides[0] = static_cast<index>(sizeof(typename f::type));
+      else
+        b.bytes.strides[0] = static_cast<index>(View::record_bytes);
+      b.bytes.strides[1] = 1;
+      b.is_const = f::is_const;
+      b.view = number;
+      take(b);
+    }
+  };
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (field(std::integral_constant<std::size_t, I>{}), ...); }
+  (typename View::fields::indices{});
+}
+
+/// No component that can be written shares memory with another. One that is read may be the same as one that is
+/// written, element by element.
+template <class... Views>
+status check_components(std::string_view call, const Views&... views) {
+  constexpr std::size_t most = ((Views::fields::components) + ...);
+  component_bytes all[most];
+  std::size_t count = 0;
+  int number = 0;
+  (each_component(views, ++number, [&](const component_bytes& b) { all[count++] = b; }), ...);
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      if (all[i].is_const && all[j].is_const) continue;
+      const overlap shared = overlaps(all[i].bytes, all[j].bytes);
+      if (shared == overlap::partial || (shared == overlap::same && !all[i].is_const && !all[j].is_const))
+        return fail(
+            errc::overlap, call, ": component ", j, " and component ", i,
+            " (counted through all fields of all views) share memory and one is written, needs memory of their own");
+    }
+  return {};
+}
+
+/// A result of one element that lies in no component of the view.
+template <class Result, class View>
+status check_outside(std::string_view call, std::string_view argument, const Result& result, std::string_view of,
+                     const View& view) {
+  bool shared = false;
+  if constexpr (is_tensor_v<View>) {
+    shared = overlaps(view, result) != overlap::none;
+  } else {
+    const tensor<const unsigned char, 2, host_space> bytes{
+        reinterpret_cast<const unsigned char*>(result.data), {1, static_cast<index>(sizeof(*result.data))}, {1, 1}};
+    each_component(view, 1,
+                   [&](const component_bytes& b) { shared = shared || overlaps(b.bytes, bytes) != overlap::none; });
+  }
+  if (shared) return fail(errc::overlap, call, ": ", argument, " shares memory with ", of, ", needs memory of its own");
+  return {};
+}
+
+}  // namespace kiln::elementwise

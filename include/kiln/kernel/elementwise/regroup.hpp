@@ -1,0 +1,174 @@
+#pragma once
+/// Between an array of structs and a structure of arrays, and between two views of records of one kind.
+///
+/// A thread that reads its own struct touches a line per access. So a tile of structs passes through shared memory:
+/// whole lines on the side of the structs, 32 neighbours of one component at a time on the side of the arrays.
+#include <cstddef>
+#include <kiln/kernel/elementwise/check.hpp>
+#include <kiln/kernel/elementwise/record_map.hpp>
+#include <kiln/tile/exchange.hpp>
+#include <type_traits>
+#include <utility>
+
+namespace kiln::elementwise {
+
+/// Element by element, for records with padding (whose bytes stay as they are) and for views of one kind.
+struct copy_fields {
+  template <class From, class To>
+  KILN_FN void operator()(const From& from, const To& to) const {
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (one<I>(from, to), ...); }
+    (typename To::fields::indices{});
+  }
+
+ private:
+  template <std::size_t I, class From, class To>
+  KILN_FN static void one(const From& from, const To& to) {
+    using tag = typename To::fields::template at<I>::tag;
+    to.template field_number<I>() = from.template field_number<From::fields::template number<tag>>();
+  }
+};
+
+/// `bytes` bytes between memory and a tile, by all threads, in accesses of `Width` bytes as far as they go.
+template <int Width, class Scope>
+KILN_FN void move_bytes(Scope threads, unsigned char* to, const unsigned char* from, int bytes) {
+  using w [[maybe_unused]] = word<Width>;
+  threads.each([&](int t) {
+    const int words = bytes / Width;
+    for (int i = t; i < words; i += Scope::threads) {
+#if defined(__CUDA_ARCH__)
+      reinterpret_cast<w*>(to)[i] = reinterpret_cast<const w*>(from)[i];
+#else
+      __builtin_memcpy(to + i * Width, from + i * Width, Width);
+#endif
+    }
+    for (int i = words * Width + t; i < bytes; i += Scope::threads) to[i] = from[i];
+  });
+}
+
+/// ToArrays: structs to arrays; otherwise arrays to structs.
+template <bool ToArrays, class Aos, class Soa>
+struct regrouping {
+  static constexpr int record = static_cast<int>(Aos::record_bytes);
+  static constexpr int elements = [] {
+    int n = 1024;
+    while (n > 16 && n * record > 32768) n /= 2;
+    return n;
+  }();
+  static constexpr int alignment = static_cast<int>(Aos::fields::alignment);
+  static_assert(elements * record % 16 == 0 && alignment <= 16);
+  struct shared {
+    alignas(16) unsigned char bytes[elements * record];
+  };
+
+  Aos structs{};
+  Soa arrays{};
+  bool wide = false;  ///< the structs begin on 16 bytes
+
+  KILN_HOST_CALLS template <class Scope>
+  KILN_FN void tile(Scope threads, shared& memory, index number) const {
+    const index first = number * elements;
+    const int count = static_cast<int>(min_of<index>(elements, arrays.count - first));
+    auto* const begin = structs.data + first * record;
+    if constexpr (ToArrays) {
+      if (wide)
+        move_bytes<16>(threads, memory.bytes, begin, count * record);
+      else
+        move_bytes<alignment>(threads, memory.bytes, begin, count * record);
+      sync(threads);
+      each_field(threads, memory, first, count, typename Soa::fields::indices{});
+    } else {
+      each_field(threads, memory, first, count, typename Soa::fields::indices{});
+      sync(threads);
+      if (wide)
+        move_bytes<16>(threads, begin, memory.bytes, count * record);
+      else
+        move_bytes<alignment>(threads, begin, memory.bytes, count * record);
+    }
+    sync(threads);
+  }
+
+ private:
+  KILN_HOST_CALLS template <class Scope, std::size_t... I>
+  KILN_FN void each_field(Scope threads, shared& memory, index first, int count, std::index_sequence<I...>) const {
+    (one_field<I>(threads, memory, first, count), ...);
+  }
+
+  KILN_HOST_CALLS template <std::size_t I, class Scope>
+  KILN_FN void one_field(Scope threads, shared& memory, index first, int count) const {
+    using array_field = typename Soa::fields::template at<I>;
+    constexpr std::size_t number = Aos::fields::template number<typename array_field::tag>;
+    using A = typename array_field::type;
+    using S = typename Aos::fields::template at<number>::type;
+    constexpr int offset = static_cast<int>(Aos::fields::template offset<number>);
+    KILN_UNROLL
+    for (int c = 0; c < array_field::components; ++c) {
+      auto* const array = arrays.template at<I>(first, c);
+      threads.each([&](int t) {
+        for (int i = t; i < count; i += Scope::threads) {
+          unsigned char* const at = memory.bytes + i * record + offset + c * static_cast<int>(sizeof(S));
+          if constexpr (ToArrays) {
+            S s;
+            __builtin_memcpy(&s, __builtin_assume_aligned(at, alignof(S)), sizeof(S));
+            array[i] = detail::stored_as<A>(s);
+          } else {
+            const S s = detail::stored_as<S>(array[i]);
+            __builtin_memcpy(__builtin_assume_aligned(at, alignof(S)), &s, sizeof(S));
+          }
+        }
+      });
+    }
+  }
+};
+
+template <class A, class B>
+inline constexpr bool same_fields = false;
+template <class S, class... A, class T, class... B, template <class, class...> class V,
+          template <class, class...> class W>
+inline constexpr bool same_fields<V<S, A...>, W<T, B...>> =
+    sizeof...(A) == sizeof...(B) && ((field_list<B...>::template count<typename field<A>::tag> == 1 &&
+                                      field_list<A...>::template count<typename field<A>::tag> == 1) &&
+                                     ...);
+
+template <class View>
+inline constexpr bool all_written = false;
+template <class S, class... F, template <class, class...> class V>
+inline constexpr bool all_written<V<S, F...>> = (!field<F>::is_const && ...);
+
+template <class Executor, class From, class To>
+status copy_records(const Executor& ex, const From& from, const To& to) {
+  constexpr bool here = std::is_same_v<typename From::space, typename Executor::space> &&
+                        std::is_same_v<typename To::space, typename Executor::space>;
+  static_assert(
+      here,
+      "copy: both views need to lie in the executor's memory: host_soa for kiln::host, device_soa for kiln::device");
+  static_assert(same_fields<From, To>, "copy: both views of records need the same fields, each once, in any order");
+  static_assert(all_written<To>, "copy: the second view is written to and its fields cannot be const");
+  if constexpr (here && same_fields<From, To> && all_written<To>) {
+    KILN_TRY(check_view("copy", "the first view", from));
+    KILN_TRY(check_view("copy", "the second view", to));
+    KILN_TRY(check_same_shape("copy", "the second view", to, "the first", from));
+    KILN_TRY(check_components("copy", from, to));
+    if (from.count == 0) return {};
+    const double n = static_cast<double>(from.count);
+    trace::launch_record what{.program = "copy",
+                              .schedule = "records",
+                              .bytes = n * static_cast<double>(From::fields::useful_bytes + To::fields::useful_bytes)};
+    constexpr bool gather = is_aos_v<From> && is_soa_v<To>, scatter = is_soa_v<From> && is_aos_v<To>;
+    if constexpr (gather || scatter) {
+      const auto& structs = nth_of < gather ? 0 : 1 > (from, to);
+      const auto& arrays = nth_of < gather ? 1 : 0 > (from, to);
+      using aos_type = std::remove_cvref_t<decltype(structs)>;
+      // Shared memory may hold 16 structs at least; a result with padding would have it overwritten.
+      if constexpr (aos_type::record_bytes <= 2048 && aos_type::fields::alignment <= 16 &&
+                    (gather || aos_type::record_bytes == aos_type::fields::useful_bytes)) {
+        regrouping<gather, aos_type, std::remove_cvref_t<decltype(arrays)>> work{.structs = structs, .arrays = arrays};
+        work.wide = is_aligned(structs.data, 16);
+        what.schedule = "tiles of structs";
+        return run_tiles(ex, what, work, ceil_div<index>(from.count, work.elements));
+      }
+    }
+    return run_items(ex, what, make_record_map(copy_fields{}, from.count, from, to));
+  }
+}
+
+}  // namespace kiln::elementwise
