@@ -142,9 +142,11 @@ template <class T, class Test>
 void every_misalignment(Test& test) {
   for (const index n : {index{1}, index{7}, index{16}, index{33}})
     for (std::size_t shift = 0; shift < 16 / sizeof(T) + 1; ++shift) {
-      mixed_access<T, 1>(test, 1, 3, n, shift);
+      if constexpr (std::is_same_v<T, float>) {
+        mixed_access<T, 1>(test, 1, 3, n, shift);
+        mixed_access<T, 4>(test, 1, 3, n, shift);
+      }
       mixed_access<T, 2>(test, 2, 3, n, shift);
-      mixed_access<T, 4>(test, 1, 3, n, shift);
       mixed_access<T, 8>(test, 2, 5, n, shift);
     }
 }

@@ -6,9 +6,6 @@ namespace kiln {
 
 namespace detail {
 
-template <class V>
-using always_float = float;
-
 /// A lambda marked `__device__` alone, under --extended-lambda: the host knows neither its call operator nor its result.
 template <class F>
 inline constexpr bool is_device_lambda_v =
@@ -18,15 +15,22 @@ inline constexpr bool is_device_lambda_v =
     false;
 #endif
 
-/// How a functor is called on Count floats.
+/// How a functor is called on Count floats: with them alone if it can be, else with the coordinates behind them.
 template <class F, int Count, class... Floats>
 struct functor_call : functor_call<F, Count - 1, float, Floats...> {};
 template <class F, class... Floats>
+  requires(!is_device_lambda_v<F>)
 struct functor_call<F, 0, Floats...> {
   static constexpr bool plain = std::is_invocable_v<const F&, Floats...>;
-  static constexpr bool with_coord = !plain && std::is_invocable_v<const F&, Floats..., coord>;
-  using type = typename std::conditional_t<with_coord, std::invoke_result<const F&, Floats..., coord>,
-                                           std::conditional_t<plain, std::invoke_result<const F&, Floats...>, std::type_identity<void>>>::type;
+  static constexpr bool with_coord = std::conjunction_v<std::bool_constant<!plain>, std::is_invocable<const F&, Floats..., coord>>;
+  using type = typename std::conditional_t<plain, std::invoke_result<const F&, Floats...>,
+                                           std::conditional_t<with_coord, std::invoke_result<const F&, Floats..., coord>, std::type_identity<void>>>::type;
+};
+template <class F, class... Floats>
+  requires is_device_lambda_v<F>
+struct functor_call<F, 0, Floats...> {
+  static constexpr bool plain = true, with_coord = false;
+  using type = float;
 };
 
 #if defined(__CUDACC__)
@@ -45,12 +49,11 @@ struct functor_op {
   template <class... V>
   using call = functor_call<F, sizeof...(V)>;
   template <class... V>
-  static constexpr bool wants_coord = !is_device_lambda_v<F> && call<V...>::with_coord;
+  static constexpr bool wants_coord = call<V...>::with_coord;
   template <class... V>
   using result = std::conditional_t<std::is_same_v<typename call<V...>::type, std::int32_t>, std::int32_t, float>;
   template <class... V>
-  static constexpr mistake mistakes = is_device_lambda_v<F>                          ? mistake::none
-                                      : !call<V...>::plain && !call<V...>::with_coord ? mistake::functor_signature
+  static constexpr mistake mistakes = !call<V...>::plain && !call<V...>::with_coord ? mistake::functor_signature
                                       : std::is_convertible_v<typename call<V...>::type, float> ? mistake::none
                                                                                                 : mistake::functor_result;
   template <class Space>

@@ -72,20 +72,24 @@ struct operation : node {
 
  private:
   // Evaluates the operands from left to right, then applies the operation to each of the N tuples of values.
-  template <class A, int N, int C, class First, class... Rest, class... Done>
-  KILN_FN vec<value<A>, N> with_values(const accumulators<A, C, N>& from, const place& at, const bundle<First, Rest...>& todo,
+  template <class A, int N, int C, class First, class Second, class... Rest, class... Done>
+  KILN_FN vec<value<A>, N> with_values(const accumulators<A, C, N>& from, const place& at, const bundle<First, Second, Rest...>& todo,
                                        const Done&... done) const {
     return with_values<A>(from, at, todo.rest, done..., todo.first.template eval<N>(from, at));
   }
-  template <class A, int N, int C, class... Done>
-  KILN_FN vec<value<A>, N> with_values(const accumulators<A, C, N>&, [[maybe_unused]] const place& at, const bundle<>&,
+  template <class A, int N, int C, class Last, class... Done>
+  KILN_FN vec<value<A>, N> with_values(const accumulators<A, C, N>& from, const place& at, const bundle<Last>& todo,
                                        const Done&... done) const {
+    return applied<A, N>(at, done..., todo.first.template eval<N>(from, at));
+  }
+  template <class A, int N, class... V>
+  KILN_FN vec<value<A>, N> applied([[maybe_unused]] const place& at, const V&... values) const {
     vec<value<A>, N> r;
     KILN_UNROLL
     for (int i = 0; i < N; ++i) {
       if constexpr (Op::template wants_coord<typename E::template value<A>...>)
-        r[i] = static_cast<value<A>>(op(done[i]..., coord{at.row, at.col + i}));
-      else r[i] = static_cast<value<A>>(op(done[i]...));
+        r[i] = static_cast<value<A>>(op(values[i]..., coord{at.row, at.col + i}));
+      else r[i] = static_cast<value<A>>(op(values[i]...));
     }
     return r;
   }
