@@ -11,8 +11,15 @@ namespace kiln {
 template <int I>
 using number = std::integral_constant<int, I>;
 
-template <class First, class... Rest>
+template <class... T>
 struct bundle {
+  static constexpr int size = 0;
+  template <int Base = 0, class F>
+  KILN_FN constexpr void each(F&&) const {}
+};
+
+template <class First, class... Rest>
+struct bundle<First, Rest...> {
   static constexpr int size = 1 + sizeof...(Rest);
   First first;
   bundle<Rest...> rest;
@@ -25,21 +32,10 @@ struct bundle {
   }
 };
 
-template <class Only>
-struct bundle<Only> {
-  static constexpr int size = 1;
-  Only first;
-
-  KILN_HOST_CALLS template <int Base = 0, class F>
-  KILN_FN constexpr void each(F&& f) const {
-    f(first, number<Base>{});
-  }
-};
-
 template <class First, class... Rest>
 KILN_FN constexpr bundle<First, Rest...> bundle_of(const First& first, const Rest&... rest) {
   if constexpr (sizeof...(Rest) == 0)
-    return {first};
+    return {first, {}};
   else
     return {first, bundle_of(rest...)};
 }
