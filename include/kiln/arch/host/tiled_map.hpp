@@ -2,7 +2,6 @@
 /// The host's tensor map: what TMA knows of a tensor in global memory and of the box it copies.
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include <kiln/layout/swizzle.hpp>
 
@@ -26,11 +25,13 @@ struct tiled_map {
   int box_bytes() const { return rows() * row_bytes(); }
 };
 
-/// Calls `piece(shared, global, bytes)` for runs of the box at coordinates `at`: `shared` is the byte's offset from the box's
-/// start, `shared_address` the start's own address (the swizzle is made of address bits); `global` is null outside the
-/// tensor. Runs never cross a 16-byte chunk of shared memory. `first` and `last` choose among the box's rows.
+/// Calls `piece(shared, global, bytes)` for rows [first, last) of the box at coordinates `at`, in pieces of at most 16 bytes.
+/// `shared` counts bytes from the box's start, whose own address is `start` (the swizzle is made of address bits); `global`
+/// is null outside the tensor.
 template <class Piece>
-void for_box(const tiled_map& m, const int (&at)[5], std::uint32_t shared_address, int first, int last, Piece piece) {
+void for_box(const tiled_map& m, const int (&at)[5], std::uint32_t start, int first, int last, Piece piece) {
+  constexpr int chunk = 16;
+  const int e = m.element_bytes;
   for (int r = first; r < last; ++r) {
     bool inside = true;
     std::byte* row = m.base;
@@ -40,13 +41,17 @@ void for_box(const tiled_map& m, const int (&at)[5], std::uint32_t shared_addres
       inside = inside && c >= 0 && c < m.extent[d];
       if (inside) row += c * m.stride[d - 1];
     }
-    for (int b = 0; b < m.row_bytes();) {
-      const std::int64_t column = at[0] + b / m.element_bytes;
-      const bool here = inside && column >= 0 && column < m.extent[0];
-      const int linear = static_cast<int>(shared_address) + r * m.row_bytes() + b;
-      const int place = swizzled(m.pattern, linear) - static_cast<int>(shared_address);
-      piece(place, here ? row + column * m.element_bytes : nullptr, static_cast<int>(m.element_bytes));
-      b += m.element_bytes;
+    for (int b = 0; b < m.row_bytes(); b += chunk) {
+      const int place = swizzled(m.pattern, static_cast<int>(start) + r * m.row_bytes() + b) - static_cast<int>(start);
+      const std::int64_t column = static_cast<std::int64_t>(at[0]) + b / e;
+      if (inside && column >= 0 && column + chunk / e <= m.extent[0]) {
+        piece(place, row + column * e, chunk);
+        continue;
+      }
+      for (int i = 0; i < chunk / e; ++i) {
+        const bool here = inside && column + i >= 0 && column + i < m.extent[0];
+        piece(place + i * e, here ? row + (column + i) * e : nullptr, e);
+      }
     }
   }
 }
