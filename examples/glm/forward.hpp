@@ -1,6 +1,7 @@
 #pragma once
 /// The GLM forward: embedding, layers of attention and MLP, head. Every step is one kernel, with what follows a product fused
 /// into its epilogue.
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -197,10 +198,11 @@ void forward<T, Executor>::attention_sublayer(const layer_type& w, const cache& 
 template <class T, class Executor>
 void forward<T, Executor>::attend(const cache& past, kiln::index layer) {
   using namespace kiln;
-  const auto heads = qkv_.view(rows_, c_.heads + 2 * c_.kv_heads, c_.head_dim);
+  const kiln::index all_heads = c_.heads + 2 * c_.kv_heads;
+  const auto heads = qkv_.view(rows_, all_heads, c_.head_dim);
   const auto q = slice(heads, 1, 0, c_.heads);
   const auto k = slice(heads, 1, c_.heads, c_.heads + c_.kv_heads);
-  const auto v = slice(heads, 1, c_.heads + c_.kv_heads, c_.heads + 2 * c_.kv_heads);
+  const auto v = slice(heads, 1, c_.heads + c_.kv_heads, all_heads);
   const auto keys = past.keys(layer), values = past.values(layer);
   const rotary_options turn{.theta = c_.rope_theta, .width = static_cast<int>(c_.rotary_dim), .pairs = pairing::interleaved};
   launch_trace::step("rotary");
@@ -208,13 +210,20 @@ void forward<T, Executor>::attend(const cache& past, kiln::index layer) {
   rotary_append(ex_, k, v, positions_.view(rows_), places_.view(rows_), keys, values, turn).or_throw();
 
   launch_trace::step("attention");
-  const auto context = context_.view(rows_, c_.heads, c_.head_dim);
+  // Sequences with equally many new tokens, as when decoding, are one launch.
+  const auto sequences = static_cast<kiln::index>(new_tokens_.size());
+  const bool even = std::equal(new_tokens_.begin() + 1, new_tokens_.end(), new_tokens_.begin());
+  const kiln::index together = even ? sequences : 1;
   kiln::index row = 0;
-  for (std::size_t b = 0; b < new_tokens_.size(); ++b) {
-    const kiln::index at = static_cast<kiln::index>(b), end = row + new_tokens_[b];
-    attention(ex_, broadcast<0>(slice(q, 0, row, end), 1), slice(keys, 0, at, at + 1), slice(values, 0, at, at + 1),
-              broadcast<0>(slice(context, 0, row, end), 1), {.mask = causal::bottom_right, .scale = 1.0f/std::sqrt(float(c_.head_dim))}, lengths_.data() + b).or_throw();
-    row = end;
+  for (kiln::index b = 0; b < sequences; b += together) {
+    const kiln::index count = new_tokens_[static_cast<std::size_t>(b)];
+    const auto part = [&](const buffer<T>& all, kiln::index width) {
+      return view_on<Executor>(all.data() + row * width * c_.head_dim, together, count, width, c_.head_dim);
+    };
+    attention(ex_, slice(part(qkv_, all_heads), 2, 0, c_.heads), slice(keys, 0, b, b + together), slice(values, 0, b, b + together),
+              part(context_, c_.heads), {.mask = causal::bottom_right}, key_lengths(slice(lengths_.view(sequences), 0, b, b + together)))
+        .or_throw();
+    row += together * count;
   }
 }
 
