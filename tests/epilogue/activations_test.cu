@@ -36,8 +36,8 @@ std::vector<float> sweep() {
 
 /// Relative error at most `base + slope(x)`, where the result is not below 1e-36. The slope is what the rounding of the
 /// exponent's argument costs: it grows as that argument does.
-void expect_close(const std::vector<float>& x, const std::vector<double>& y, const std::function<double(double)>& exact, double base,
-                  const std::function<double(double)>& slope) {
+void expect_close(const std::vector<float>& x, const std::vector<double>& y, const std::function<double(double)>& exact,
+                  double base, const std::function<double(double)>& slope) {
   ASSERT_EQ(x.size(), y.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double e = exact(x[i]), bound = std::abs(e) * (base + slope(x[i])) + 1e-36;
@@ -49,28 +49,36 @@ void expect_close(const std::vector<float>& x, const std::vector<double>& y, con
 // gelu: the polynomial's fit 5.9e-7, ten roundings, both instructions; the argument x^2/2 carries two roundings and the
 // constant's 1.4e-8.
 TYPED_TEST(activations, gelu_is_within_its_bound) {
-  expect_close(sweep(), this->of(sweep(), gelu(acc)), [](double x) { return x * phi(x); }, 1.5e-6, [](double x) { return 7e-8 * x * x; });
+  expect_close(
+      sweep(), this->of(sweep(), gelu(acc)), [](double x) { return x * phi(x); }, 1.5e-6,
+      [](double x) { return 7e-8 * x * x; });
 }
 // EPI-11 and beyond: the argument of the exponential carries three roundings and the constants'.
 TYPED_TEST(activations, gelu_tanh_is_within_its_bound) {
-  expect_close(sweep(), this->of(sweep(), gelu_tanh(acc)), [](double x) { return x * sigmoid_of(two_u(x)); }, 6e-7,
-               [](double x) { return 2.2e-7 * std::abs(two_u(x)); });
+  expect_close(
+      sweep(), this->of(sweep(), gelu_tanh(acc)), [](double x) { return x * sigmoid_of(two_u(x)); }, 6e-7,
+      [](double x) { return 2.2e-7 * std::abs(two_u(x)); });
 }
 TYPED_TEST(activations, silu_and_sigmoid_are_within_their_bound) {
-  expect_close(sweep(), this->of(sweep(), silu(acc)), [](double x) { return x * sigmoid_of(x); }, 6e-7,
-               [](double x) { return 8e-8 * std::abs(x); });
+  expect_close(
+      sweep(), this->of(sweep(), silu(acc)), [](double x) { return x * sigmoid_of(x); }, 6e-7,
+      [](double x) { return 8e-8 * std::abs(x); });
   expect_close(sweep(), this->of(sweep(), sigmoid(acc)), sigmoid_of, 6e-7, [](double x) { return 8e-8 * std::abs(x); });
 }
 TYPED_TEST(activations, tanh_is_within_its_bound) {
-  expect_close(sweep(), this->of(sweep(), tanh(acc)), [](double x) { return std::tanh(x); }, 7e-7, [](double) { return 0.0; });
+  expect_close(
+      sweep(), this->of(sweep(), tanh(acc)), [](double x) { return std::tanh(x); }, 7e-7, [](double) { return 0.0; });
 }
 
 void expect_values(const std::vector<double>& y, const std::vector<double>& expected, double relative) {
   ASSERT_EQ(y.size(), expected.size());
   for (std::size_t i = 0; i < y.size(); ++i) {
-    if (std::isnan(expected[i])) EXPECT_TRUE(std::isnan(y[i])) << i << ": " << y[i];
-    else if (std::isinf(expected[i]) || expected[i] == 0) EXPECT_EQ(y[i], expected[i]) << i;
-    else EXPECT_NEAR(y[i], expected[i], relative * std::abs(expected[i])) << i;
+    if (std::isnan(expected[i]))
+      EXPECT_TRUE(std::isnan(y[i])) << i << ": " << y[i];
+    else if (std::isinf(expected[i]) || expected[i] == 0)
+      EXPECT_EQ(y[i], expected[i]) << i;
+    else
+      EXPECT_NEAR(y[i], expected[i], relative * std::abs(expected[i])) << i;
   }
 }
 
@@ -89,8 +97,10 @@ TYPED_TEST(activations, relu_clamp_and_leaky_relu_keep_nan) {
 template <class T, class Test>
 void gelu_at_the_ends(Test& test, double digits) {
   const std::vector<float> x{-inff, -40, -3, -1, 0, 1, 3, 12, 40, inff, nanf};
-  expect_values(test.template of<T>(x, gelu(acc)), {0, 0, -0.0040497, -0.158655, 0, 0.841345, 2.995950, 12, 40, inf, NAN}, digits);
-  expect_values(test.template of<T>(x, gelu_tanh(acc)), {0, 0, -0.0036374, -0.158808, 0, 0.841192, 2.996363, 12, 40, inf, NAN}, digits);
+  expect_values(test.template of<T>(x, gelu(acc)),
+                {0, 0, -0.0040497, -0.158655, 0, 0.841345, 2.995950, 12, 40, inf, NAN}, digits);
+  expect_values(test.template of<T>(x, gelu_tanh(acc)),
+                {0, 0, -0.0036374, -0.158808, 0, 0.841192, 2.996363, 12, 40, inf, NAN}, digits);
 }
 TYPED_TEST(activations, gelu_is_finite_at_infinity) {
   gelu_at_the_ends<float>(*this, 1e-5);

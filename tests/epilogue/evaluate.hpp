@@ -1,5 +1,6 @@
 #pragma once
-/// Runs a sink over a matrix of given accumulators, N neighbours at a time, on either executor: an epilogue without a product.
+/// Runs a sink over a matrix of given accumulators, N neighbours at a time, on either executor: an epilogue without a
+/// product.
 #include <gtest/gtest.h>
 
 #include <kiln/epilogue/sinks.hpp>
@@ -24,9 +25,12 @@ struct given {
     accumulators<A, Products, N> r;
     for (int p = 0; p < Products; ++p)
       for (int e = 0; e < N; ++e) {
-        if (e < at.count) r.v[p][e] = from[((p * batch + at.batch) * m + at.row) * n + at.col + e];
-        else if constexpr (std::is_integral_v<A>) r.v[p][e] = 0x7f7f7f7f;
-        else r.v[p][e] = limits<A>::quiet_nan();
+        if (e < at.count)
+          r.v[p][e] = from[((p * batch + at.batch) * m + at.row) * n + at.col + e];
+        else if constexpr (std::is_integral_v<A>)
+          r.v[p][e] = 0x7f7f7f7f;
+        else
+          r.v[p][e] = limits<A>::quiet_nan();
       }
     return r;
   }
@@ -77,7 +81,8 @@ class on_matrix : public on_executor<E> {
   template <class T, int N = 4, int Products = 1, class A, class X>
   std::vector<T> stored(const std::vector<A>& accs, index m, index n, const X& expr, index batch = 1) {
     auto& in = this->input(accs);
-    auto& out = this->template output<T>(static_cast<std::size_t>(batch * m * n), std::is_integral_v<T> ? prefill::x55 : prefill::nan);
+    auto& out = this->template output<T>(static_cast<std::size_t>(batch * m * n),
+                                         std::is_integral_v<T> ? prefill::x55 : prefill::nan);
     const auto sink = store(view(out.data(), batch, m, n), expr);
     const status s = check_sinks(batch, m, n, sink);
     EXPECT_TRUE(s.ok()) << s.message();

@@ -38,7 +38,8 @@ TYPED_TEST(expressions, per_row_is_not_per_column) {
   EXPECT_EQ((this->template stored<float>(zero, 3, 3, axpby(1, acc, 1, broadcast<1>(view, 3)))), rows);
   EXPECT_EQ((this->template stored<float>(zero, 3, 3, axpby(1, acc, 1, broadcast<0>(view, 3)))), columns);
   EXPECT_EQ((this->template stored<float>(zero, 3, 3, acc + elem(broadcast<1>(view, 3)))), rows);
-  EXPECT_EQ((this->template stored<float>(zero, 3, 3, acc * 5 + per_tensor(this->view(v.data() + 2, 1)))), floats(9, 3.0f));
+  EXPECT_EQ((this->template stored<float>(zero, 3, 3, acc * 5 + per_tensor(this->view(v.data() + 2, 1)))),
+            floats(9, 3.0f));
 }
 
 // EPI-05: a float scale on integers gives floats, also behind relu.
@@ -51,11 +52,15 @@ TYPED_TEST(expressions, dequantised_values_are_not_truncated) {
 // EPI-06: the range is the type's, from integers as from floats.
 TYPED_TEST(expressions, stores_saturate_to_the_type) {
   using std::vector;
-  EXPECT_EQ((this->template stored<std::uint8_t>(ints{-5, 100, 200, 300}, 1, 4, acc)), (vector<std::uint8_t>{0, 100, 200, 255}));
-  EXPECT_EQ((this->template stored<std::uint8_t>(floats{-5, 100, 200, 300}, 1, 4, acc)), (vector<std::uint8_t>{0, 100, 200, 255}));
-  EXPECT_EQ((this->template stored<std::int8_t>(ints{-129, -128, 127, 300}, 1, 4, acc)), (vector<std::int8_t>{-128, -128, 127, 127}));
+  EXPECT_EQ((this->template stored<std::uint8_t>(ints{-5, 100, 200, 300}, 1, 4, acc)),
+            (vector<std::uint8_t>{0, 100, 200, 255}));
+  EXPECT_EQ((this->template stored<std::uint8_t>(floats{-5, 100, 200, 300}, 1, 4, acc)),
+            (vector<std::uint8_t>{0, 100, 200, 255}));
+  EXPECT_EQ((this->template stored<std::int8_t>(ints{-129, -128, 127, 300}, 1, 4, acc)),
+            (vector<std::int8_t>{-128, -128, 127, 127}));
   const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
-  EXPECT_EQ((this->template stored<std::int8_t, 8>(floats{0.5f, 1.5f, 2.5f, -0.5f, -1.5f, -129, nan, inf, 126.5f}, 1, 9, acc)),
+  EXPECT_EQ((this->template stored<std::int8_t, 8>(floats{0.5f, 1.5f, 2.5f, -0.5f, -1.5f, -129, nan, inf, 126.5f}, 1, 9,
+                                                   acc)),
             (vector<std::int8_t>{0, 2, 2, 0, -2, -128, 0, 127, 126}));
   // The tail of a place rounds and saturates as a full one does.
   for (float x : {449.0f, 1e9f, -1e9f, inf}) {
@@ -63,15 +68,19 @@ TYPED_TEST(expressions, stores_saturate_to_the_type) {
     for (const auto& e : y) EXPECT_EQ(as_double(e), std::copysign(448.0, x));
   }
   EXPECT_TRUE(std::isnan(as_double(this->template stored<e4m3>(floats{nan}, 1, 1, acc)[0])));
-  EXPECT_EQ(as_double(this->template stored<f16>(floats{70000}, 1, 1, acc)[0]), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(as_double(this->template stored<f16>(floats{70000}, 1, 1, acc)[0]),
+            std::numeric_limits<double>::infinity());
 }
 
 // EPI-07, and the scaled-back int8 product of W8A8.
 TYPED_TEST(expressions, large_sums_scale_down_exactly) {
-  EXPECT_EQ((this->template stored<std::int8_t>(ints{5120000}, 1, 1, acc * (1.0f / 65536))), std::vector<std::int8_t>{78});
+  EXPECT_EQ((this->template stored<std::int8_t>(ints{5120000}, 1, 1, acc * (1.0f / 65536))),
+            std::vector<std::int8_t>{78});
   auto& rows = this->template input<float>({0.5f, 2});
   auto& columns = this->template input<float>({1, 4, 8});
-  const auto y = this->template stored<bf16>(ints{1, 2, 3, 4, 5, 6}, 2, 3, acc * per_row(this->view(rows.data(), 2)) * per_column(this->view(columns.data(), 3)));
+  const auto y = this->template stored<bf16>(
+      ints{1, 2, 3, 4, 5, 6}, 2, 3,
+      acc * per_row(this->view(rows.data(), 2)) * per_column(this->view(columns.data(), 3)));
   EXPECT_EQ(as_double(y), (std::vector<double>{0.5, 4, 12, 8, 40, 96}));
 }
 
@@ -82,12 +91,14 @@ TYPED_TEST(expressions, integers_stay_integers) {
   EXPECT_EQ((this->template stored<std::int32_t>(a, 1, 4, acc * 1 + 0)), a);
   EXPECT_EQ((this->template stored<std::int32_t>(ints{16777217, -5}, 1, 2, max(-acc * 2 - 1, -100))), (ints{-100, 9}));
   auto& c = this->template input<std::int32_t>({16777217, 3});
-  EXPECT_EQ((this->template stored<std::int32_t>(ints{0, 1}, 1, 2, axpby(1, acc, 1, this->view(c.data(), 1, 2)))), (ints{16777217, 4}));
+  EXPECT_EQ((this->template stored<std::int32_t>(ints{0, 1}, 1, 2, axpby(1, acc, 1, this->view(c.data(), 1, 2)))),
+            (ints{16777217, 4}));
   EXPECT_EQ((this->template stored<std::int32_t>(ints{5, 7}, 1, 2, round_to<std::int32_t>(acc * 0.5f))), (ints{2, 4}));
   EXPECT_EQ((this->template stored<float>(ints{5, 7}, 1, 2, acc / 2)), (floats{2.5f, 3.5f}));
   EXPECT_EQ((this->template stored<float>(ints{16777217}, 1, 1, as_float(acc) + 0.0f)), floats{16777216});
   // Sums wrap, as the products' do.
-  EXPECT_EQ((this->template stored<std::int32_t>(ints{2147483647}, 1, 1, acc + 1)), ints{std::numeric_limits<std::int32_t>::min()});
+  EXPECT_EQ((this->template stored<std::int32_t>(ints{2147483647}, 1, 1, acc + 1)),
+            ints{std::numeric_limits<std::int32_t>::min()});
 }
 
 // GEMM-10: beta = 0 reads no C.
@@ -97,9 +108,12 @@ TYPED_TEST(expressions, no_beta_no_read) {
     auto& c = this->input(floats(33 * 17, bad));
     EXPECT_EQ((this->template stored<float>(nine, 33, 17, axpby(1.0f, acc, 0.0f, this->view(c.data(), 33, 17)))), nine);
   }
-  EXPECT_EQ((this->template stored<float>(nine, 33, 17, axpby(1, acc, 0, this->view(static_cast<const float*>(nullptr), 33, 17)))), nine);
+  EXPECT_EQ((this->template stored<float>(nine, 33, 17,
+                                          axpby(1, acc, 0, this->view(static_cast<const float*>(nullptr), 33, 17)))),
+            nine);
   auto& c = this->input(floats(33 * 17, 2.0f));
-  EXPECT_EQ((this->template stored<float>(nine, 33, 17, axpby(2, acc, -0.5f, this->view(c.data(), 33, 17)))), floats(33 * 17, 17.0f));
+  EXPECT_EQ((this->template stored<float>(nine, 33, 17, axpby(2, acc, -0.5f, this->view(c.data(), 33, 17)))),
+            floats(33 * 17, 17.0f));
 }
 
 // EPI-15, the allowed half: the output is the residual.
@@ -121,20 +135,23 @@ TYPED_TEST(expressions, residual_in_place) {
 template <class T, int N, class Test>
 void mixed_access(Test& test, index batch, index m, index n, std::size_t shift) {
   const auto count = static_cast<std::size_t>(batch * m * n);
-  const auto accs = small_integers<float>(count, 1), extra = small_integers<float>(static_cast<std::size_t>(batch * m), 2);
+  const auto accs = small_integers<float>(count, 1),
+             extra = small_integers<float>(static_cast<std::size_t>(batch * m), 2);
   auto& a = test.input(accs);
   auto& res = test.input(small_integers<T>(count, 3), shift);
   auto& bias = test.input(small_integers<T>(static_cast<std::size_t>(n), 4), shift);
   auto& rows = test.input(extra, shift);
   auto& out = test.template output<T>(count, std::is_integral_v<T> ? prefill::x55 : prefill::nan, shift);
-  const auto sink = store(test.view(out.data(), batch, m, n), acc + elem(test.view(res.data(), batch, m, n)) + per_column(test.view(bias.data(), n)) +
+  const auto sink = store(test.view(out.data(), batch, m, n), acc + elem(test.view(res.data(), batch, m, n)) +
+                                                                  per_column(test.view(bias.data(), n)) +
                                                                   per_row(test.view(rows.data(), batch, m)));
   ASSERT_TRUE(check_sinks(batch, m, n, sink).ok());
   put_all<N>(test.executor(), given<float, 1>{a.data(), batch, m, n}, sink);
   const auto y = as_double(out.values()), r = as_double(res.values()), b = as_double(bias.values());
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t row = i / static_cast<std::size_t>(n), col = i % static_cast<std::size_t>(n);
-    const double expected = as_double(accs[i]) + r[i] + b[col] + as_double(extra[row]);  // at most 16, exact in every type
+    const double expected =
+        as_double(accs[i]) + r[i] + b[col] + as_double(extra[row]);  // at most 16, exact in every type
     ASSERT_EQ(y[i], expected) << "N " << N << ", shift " << shift << ", row " << row << ", column " << col;
   }
 }
@@ -165,15 +182,18 @@ void any_strides(Test& test) {
   auto& a = test.input(accs);
   const auto residual = small_integers<T>(1000, 6);
   auto& res = test.input(residual);
-  const index layouts[][3] = {{80, 16, 1}, {55, 1, 5}, {200, 33, 3}, {70, 1, 6}, {0, 11, 1}, {0, 0, 1}, {0, 1, 0}, {11, 22, 1}};
+  const index layouts[][3] = {{80, 16, 1}, {55, 1, 5}, {200, 33, 3}, {70, 1, 6},
+                              {0, 11, 1},  {0, 0, 1},  {0, 1, 0},    {11, 22, 1}};
   for (const auto& in : layouts)
     for (const auto& to : layouts) {
       if (to[0] == 0) continue;  // an output has one address for each element
       auto& out = test.template output<T>(1000);
       const index extents[3] = {batch, m, n};
-      const auto make = [&](auto* p, const index (&s)[3]) {
-        if constexpr (std::is_same_v<typename Test::space, host_space>) return host_view(p, extents, s);
-        else return device_view(p, extents, s);
+      const auto make = [&](auto* p, const index(&s)[3]) {
+        if constexpr (std::is_same_v<typename Test::space, host_space>)
+          return host_view(p, extents, s);
+        else
+          return device_view(p, extents, s);
       };
       const auto sink = store(make(out.data(), to), acc + elem(make(res.data(), in)));
       ASSERT_TRUE(check_sinks(batch, m, n, sink).ok()) << check_sinks(batch, m, n, sink).message();
@@ -204,7 +224,8 @@ TYPED_TEST(expressions, any_unit_axis) {
   const auto y = this->template stored<float>(accs, m, n, acc + elem(transposed(this->view(res.data(), n, m))));
   for (index i = 0; i < m; ++i)
     for (index j = 0; j < n; ++j)
-      ASSERT_EQ(y[static_cast<std::size_t>(i * n + j)], accs[static_cast<std::size_t>(i * n + j)] + values[static_cast<std::size_t>(j * m + i)]);
+      ASSERT_EQ(y[static_cast<std::size_t>(i * n + j)],
+                accs[static_cast<std::size_t>(i * n + j)] + values[static_cast<std::size_t>(j * m + i)]);
   auto& a = this->input(accs);
   auto& out = this->template output<float>(m * n);
   const auto sink = store(transposed(this->view(out.data(), n, m)), acc);
@@ -212,7 +233,8 @@ TYPED_TEST(expressions, any_unit_axis) {
   put_all<4>(this->executor(), given<float, 1>{a.data(), 1, m, n}, sink);
   const auto z = out.values();
   for (index i = 0; i < m; ++i)
-    for (index j = 0; j < n; ++j) ASSERT_EQ(z[static_cast<std::size_t>(j * m + i)], accs[static_cast<std::size_t>(i * n + j)]);
+    for (index j = 0; j < n; ++j)
+      ASSERT_EQ(z[static_cast<std::size_t>(j * m + i)], accs[static_cast<std::size_t>(i * n + j)]);
 }
 
 // Vectors with a batch axis, and cut from a matrix.
@@ -223,7 +245,8 @@ TYPED_TEST(expressions, vectors_of_any_stride_and_batch) {
   const auto rows = this->view(v.data(), batch, m);
   const auto columns = pick<2>(this->view(v.data() + 1, batch, n, 4), 2);  // stride 4
   const auto shared = this->view(v.data() + 7, 1, n);
-  const auto y = this->template stored<float, 2>(accs, m, n, acc + per_row(rows) + per_column(columns) * 2 + per_column(shared) * 3, batch);
+  const auto y = this->template stored<float, 2>(
+      accs, m, n, acc + per_row(rows) + per_column(columns) * 2 + per_column(shared) * 3, batch);
   for (index b = 0; b < batch; ++b)
     for (index i = 0; i < m; ++i)
       for (index j = 0; j < n; ++j) {
@@ -240,13 +263,17 @@ TYPED_TEST(expressions, operands_of_any_type) {
   auto& bytes = this->input(small_integers<std::uint8_t>(5, 12, 0, 9));
   auto& doubles = this->input(small_integers<double>(5, 13));
   const auto h = as_double(half_precision.values()), u = as_double(bytes.values()), d = as_double(doubles.values());
-  const auto y = this->template stored<double>(x, 1, 5, (acc - elem<f16>(this->view(half_precision.data(), 1, 5))) * elem(this->view(bytes.data(), 1, 5)) +
-                                                            per_column(this->view(doubles.data(), 5)) * f16(0.5f) + 2.0 - true);
+  const auto y = this->template stored<double>(
+      x, 1, 5,
+      (acc - elem<f16>(this->view(half_precision.data(), 1, 5))) * elem(this->view(bytes.data(), 1, 5)) +
+          per_column(this->view(doubles.data(), 5)) * f16(0.5f) + 2.0 - true);
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(y[i], (x[i] - h[i]) * u[i] + d[i] * 0.5 + 1) << i;
   EXPECT_EQ((this->template stored<float>(x, 1, 5, 12 / acc)), (floats{12, 6, 4, 3, 12.0f / 5}));
   EXPECT_EQ((this->template stored<float>(x, 1, 5, 1 - acc)), (floats{0, -1, -2, -3, -4}));
-  EXPECT_EQ((this->template stored<float>(x, 1, 5, clamp(acc, per_column(this->view(this->template input<float>({2, 2, 2, 5, 5}).data(), 5)), 4.5f))),
-            (floats{2, 2, 3, 4.5f, 4.5f}));
+  EXPECT_EQ(
+      (this->template stored<float>(
+          x, 1, 5, clamp(acc, per_column(this->view(this->template input<float>({2, 2, 2, 5, 5}).data(), 5)), 4.5f))),
+      (floats{2, 2, 3, 4.5f, 4.5f}));
 }
 
 }  // namespace

@@ -41,7 +41,9 @@ struct coarse_elem : node {
   template <class A>
   using value = float;
   template <class Space>
-  static constexpr bool runs_in = std::is_same_v<Space, typename View::space>;
+  static constexpr bool runs_in() {
+    return std::is_same_v<Space, typename View::space>;
+  }
 
   template <int N, class A, int C>
   KILN_FN vec<float, N> eval(const accumulators<A, C, N>&, const place& at) const {
@@ -67,12 +69,15 @@ using floats = std::vector<float>;
 TYPED_TEST(mapped, functor_gets_floats) {
   const floats x{-2, -1, 0, 1, 2, 3};
   EXPECT_EQ((this->template stored<float>(x, 2, 3, kiln::map(cube{}, acc))), (floats{-8, -1, 0, 1, 8, 27}));
-  EXPECT_EQ((this->template stored<float>(x, 2, 3, kiln::map(scaled_sum{0.5f}, acc, acc * 3) + 1)), (floats{-3, -1, 1, 3, 5, 7}));
+  EXPECT_EQ((this->template stored<float>(x, 2, 3, kiln::map(scaled_sum{0.5f}, acc, acc * 3) + 1)),
+            (floats{-3, -1, 1, 3, 5, 7}));
   EXPECT_EQ((this->template stored<float>(x, 2, 3, kiln::map(scaled_sum{2}, 1, acc))), (floats{-2, 0, 2, 4, 6, 8}));
   EXPECT_EQ((this->template stored<float>(x, 2, 3, kiln::map(generic{}, acc, acc, acc))), (floats{-6, -3, 0, 3, 6, 9}));
-  EXPECT_EQ((this->template stored<float>(x, 2, 3, kiln::map(calls_a_function{}, acc))), (floats{-1, -0.5f, 0, 1.5f, 3, 4.5f}));
+  EXPECT_EQ((this->template stored<float>(x, 2, 3, kiln::map(calls_a_function{}, acc))),
+            (floats{-1, -0.5f, 0, 1.5f, 3, 4.5f}));
   // Also of integer accumulators.
-  EXPECT_EQ((this->template stored<float>(std::vector<std::int32_t>{-2, 3}, 1, 2, kiln::map(cube{}, acc))), (floats{-8, 27}));
+  EXPECT_EQ((this->template stored<float>(std::vector<std::int32_t>{-2, 3}, 1, 2, kiln::map(cube{}, acc))),
+            (floats{-8, 27}));
 }
 
 TYPED_TEST(mapped, functor_may_take_coordinates) {
@@ -83,14 +88,17 @@ TYPED_TEST(mapped, functor_may_take_coordinates) {
 }
 
 TYPED_TEST(mapped, functor_may_return_an_integer) {
-  EXPECT_EQ((this->template stored<std::int32_t>(floats{-2, 0, 5}, 1, 3, kiln::map(sign{}, acc))), (std::vector<std::int32_t>{-1, 0, 1}));
-  EXPECT_EQ((this->template stored<float>(floats{-2, 0, 5}, 1, 3, kiln::map(is_positive{}, acc) * 3)), (floats{0, 0, 3}));
+  EXPECT_EQ((this->template stored<std::int32_t>(floats{-2, 0, 5}, 1, 3, kiln::map(sign{}, acc))),
+            (std::vector<std::int32_t>{-1, 0, 1}));
+  EXPECT_EQ((this->template stored<float>(floats{-2, 0, 5}, 1, 3, kiln::map(is_positive{}, acc) * 3)),
+            (floats{0, 0, 3}));
 }
 
 TYPED_TEST(mapped, node_of_ones_own) {
   auto& t = this->template input<float>({1, 2, 3, 10, 20, 30});
   const coarse_elem<std::remove_const_t<decltype(this->view(t.data(), 2, 3))>> e{{}, this->view(t.data(), 2, 3)};
-  EXPECT_EQ((this->template stored<float>(floats(10, 0.5f), 2, 5, acc + e)), (floats{1.5f, 1.5f, 2.5f, 2.5f, 3.5f, 10.5f, 10.5f, 20.5f, 20.5f, 30.5f}));
+  EXPECT_EQ((this->template stored<float>(floats(10, 0.5f), 2, 5, acc + e)),
+            (floats{1.5f, 1.5f, 2.5f, 2.5f, 3.5f, 10.5f, 10.5f, 20.5f, 20.5f, 30.5f}));
   auto& out = this->template output<float>(10);
   EXPECT_EQ(store(this->view(out.data(), 2, 5), relu(acc + e)).check(1, 2, 5).code(), errc::ok);
   EXPECT_EQ(store(this->view(out.data(), 1, 5), relu(acc + e)).check(1, 1, 5).code(), errc::bad_shape);
@@ -100,7 +108,8 @@ TYPED_TEST(mapped, node_of_ones_own) {
 // Where no device compiler is involved a plain lambda is a functor like any other.
 TYPED_TEST(mapped, lambda_on_the_host) {
   const float by = 3;
-  EXPECT_EQ((this->template stored<float>(floats{1, 2}, 1, 2, kiln::map([by](float x) { return by * x; }, acc))), (floats{3, 6}));
+  EXPECT_EQ((this->template stored<float>(floats{1, 2}, 1, 2, kiln::map([by](float x) { return by * x; }, acc))),
+            (floats{3, 6}));
 }
 #endif
 

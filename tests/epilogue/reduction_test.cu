@@ -40,9 +40,11 @@ template <class E>
 class reductions : public on_matrix<E> {
  public:
   template <class T, int N, class A, class Make>
-  std::vector<double> reduced(const std::vector<A>& accs, index batch, index m, index n, index lines, const Make& make) {
+  std::vector<double> reduced(const std::vector<A>& accs, index batch, index m, index n, index lines,
+                              const Make& make) {
     auto& in = this->input(accs);
-    auto& out = this->template output<T>(static_cast<std::size_t>(batch * lines), std::is_integral_v<T> ? prefill::x55 : prefill::nan);
+    auto& out = this->template output<T>(static_cast<std::size_t>(batch * lines),
+                                         std::is_integral_v<T> ? prefill::x55 : prefill::nan);
     const auto sink = make(this->view(out.data(), batch, lines));
     using sink_type = std::remove_const_t<decltype(sink)>;
     require_sinks<A, 1, typename E::space, sink_type>();
@@ -53,7 +55,8 @@ class reductions : public on_matrix<E> {
       for (index i = 0; i < batch * lines; ++i) fold_line<N>(g, sink, i);
     } else {
 #if defined(__CUDACC__)
-      if (batch * lines != 0) fold_kernel<N><<<static_cast<unsigned>(ceil_div(batch * lines, index{64})), 64>>>(g, sink, batch * lines);
+      if (batch * lines != 0)
+        fold_kernel<N><<<static_cast<unsigned>(ceil_div(batch * lines, index{64})), 64>>>(g, sink, batch * lines);
 #endif
     }
     return as_double(out.values());
@@ -62,7 +65,8 @@ class reductions : public on_matrix<E> {
 TYPED_TEST_SUITE(reductions, executors, executor_names);
 
 /// Reference in float64 over integers, so every order gives the same sum.
-std::vector<double> reference(const std::vector<double>& x, index batch, index m, index n, bool rows, double start, double (*fold)(double, double)) {
+std::vector<double> reference(const std::vector<double>& x, index batch, index m, index n, bool rows, double start,
+                              double (*fold)(double, double)) {
   std::vector<double> r(static_cast<std::size_t>(batch * (rows ? m : n)), start);
   for (index b = 0; b < batch; ++b)
     for (index i = 0; i < m; ++i)
@@ -86,16 +90,27 @@ void every_operation(Test& test, index batch, index m, index n) {
   const auto e = acc * 2 + 1;
   const double high = std::is_integral_v<A> ? 2147483647.0 : inf, low = std::is_integral_v<A> ? -2147483648.0 : -inf;
   using T = A;
-  const auto rows = [&](auto op) { return test.template reduced<T, N>(accs, batch, m, n, m, [&](auto v) { return reduce_rows<decltype(op)::value>(v, e); }); };
-  const auto columns = [&](auto op) { return test.template reduced<T, N>(accs, batch, m, n, n, [&](auto v) { return reduce_columns<decltype(op)::value>(v, e); }); };
+  const auto rows = [&](auto op) {
+    return test.template reduced<T, N>(accs, batch, m, n, m,
+                                       [&](auto v) { return reduce_rows<decltype(op)::value>(v, e); });
+  };
+  const auto columns = [&](auto op) {
+    return test.template reduced<T, N>(accs, batch, m, n, n,
+                                       [&](auto v) { return reduce_columns<decltype(op)::value>(v, e); });
+  };
   EXPECT_EQ(rows(std::integral_constant<reduction, reduction::sum>{}), reference(x, batch, m, n, true, 0, add));
   EXPECT_EQ(rows(std::integral_constant<reduction, reduction::max>{}), reference(x, batch, m, n, true, low, larger_of));
-  EXPECT_EQ(rows(std::integral_constant<reduction, reduction::min>{}), reference(x, batch, m, n, true, high, smaller_of));
-  EXPECT_EQ(rows(std::integral_constant<reduction, reduction::amax>{}), reference(x, batch, m, n, true, 0, larger_size));
+  EXPECT_EQ(rows(std::integral_constant<reduction, reduction::min>{}),
+            reference(x, batch, m, n, true, high, smaller_of));
+  EXPECT_EQ(rows(std::integral_constant<reduction, reduction::amax>{}),
+            reference(x, batch, m, n, true, 0, larger_size));
   EXPECT_EQ(columns(std::integral_constant<reduction, reduction::sum>{}), reference(x, batch, m, n, false, 0, add));
-  EXPECT_EQ(columns(std::integral_constant<reduction, reduction::max>{}), reference(x, batch, m, n, false, low, larger_of));
-  EXPECT_EQ(columns(std::integral_constant<reduction, reduction::min>{}), reference(x, batch, m, n, false, high, smaller_of));
-  EXPECT_EQ(columns(std::integral_constant<reduction, reduction::amax>{}), reference(x, batch, m, n, false, 0, larger_size));
+  EXPECT_EQ(columns(std::integral_constant<reduction, reduction::max>{}),
+            reference(x, batch, m, n, false, low, larger_of));
+  EXPECT_EQ(columns(std::integral_constant<reduction, reduction::min>{}),
+            reference(x, batch, m, n, false, high, smaller_of));
+  EXPECT_EQ(columns(std::integral_constant<reduction, reduction::amax>{}),
+            reference(x, batch, m, n, false, 0, larger_size));
 }
 TYPED_TEST(reductions, of_rows_and_columns) {
   every_operation<float, 4>(*this, 2, 5, 7);
@@ -126,12 +141,18 @@ TYPED_TEST(reductions, nan_wins) {
 // A maximum of negative values is negative in every type, and saturates where the type has no infinity.
 TYPED_TEST(reductions, into_narrow_types) {
   const std::vector<float> x{-200, -201, -202, -203, -204};
-  EXPECT_EQ((this->template reduced<f16, 2>(x, 1, 1, 5, 1, [](auto v) { return reduce_rows<reduction::max>(v, acc); })), std::vector<double>{-200});
-  EXPECT_EQ((this->template reduced<e4m3, 2>(x, 1, 1, 5, 1, [](auto v) { return reduce_rows<reduction::sum>(v, acc); })), std::vector<double>{-448});
-  EXPECT_EQ((this->template reduced<bf16, 2>(x, 1, 1, 5, 1, [](auto v) { return reduce_rows<reduction::amax>(v, acc); })), std::vector<double>{204});
-  EXPECT_EQ((this->template reduced<std::int32_t, 2>(std::vector<std::int32_t>{std::numeric_limits<std::int32_t>::min()}, 1, 1, 1, 1,
-                                                     [](auto v) { return reduce_rows<reduction::amax>(v, acc); })),
-            std::vector<double>{2147483647.0});
+  EXPECT_EQ((this->template reduced<f16, 2>(x, 1, 1, 5, 1, [](auto v) { return reduce_rows<reduction::max>(v, acc); })),
+            std::vector<double>{-200});
+  EXPECT_EQ(
+      (this->template reduced<e4m3, 2>(x, 1, 1, 5, 1, [](auto v) { return reduce_rows<reduction::sum>(v, acc); })),
+      std::vector<double>{-448});
+  EXPECT_EQ(
+      (this->template reduced<bf16, 2>(x, 1, 1, 5, 1, [](auto v) { return reduce_rows<reduction::amax>(v, acc); })),
+      std::vector<double>{204});
+  EXPECT_EQ(
+      (this->template reduced<std::int32_t, 2>(std::vector<std::int32_t>{std::numeric_limits<std::int32_t>::min()}, 1,
+                                               1, 1, 1, [](auto v) { return reduce_rows<reduction::amax>(v, acc); })),
+      std::vector<double>{2147483647.0});
 }
 
 }  // namespace

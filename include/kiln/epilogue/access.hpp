@@ -1,6 +1,6 @@
 #pragma once
-/// Reading and writing N neighbours of a row: in vector accesses where address and unit stride allow, else one by one, and
-/// never beyond `count`.
+/// Reading and writing N neighbours of a row: in vector accesses where address and unit stride allow, else one by one,
+/// and never beyond `count`.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -62,8 +62,10 @@ KILN_FN vec<T, N> read_whole(const T* p) {
   KILN_UNROLL
   for (int i = 0; i < pieces<T, N>; ++i) {
     const piece* q = reinterpret_cast<const piece*>(p) + i;
-    if constexpr (How == reading::cached) all.w[i] = __ldg(q);
-    else all.w[i] = *q;
+    if constexpr (How == reading::cached)
+      all.w[i] = __ldg(q);
+    else
+      all.w[i] = *q;
   }
   r = bit_cast<vec<T, N>>(all);
 #else
@@ -89,8 +91,10 @@ KILN_FN void write_whole(T* p, const vec<T, N>& x) {
 
 template <reading How, class T>
 KILN_FN T read_one(const T* p) {
-  if constexpr (How == reading::cached) return read_whole<How, 1>(p)[0];
-  else return *p;
+  if constexpr (How == reading::cached)
+    return read_whole<How, 1>(p)[0];
+  else
+    return *p;
 }
 
 /// p[0], p[step], ...: `count` of them, zeros behind. `Packed` says that step is one.
@@ -117,7 +121,8 @@ KILN_FN void write_some(T* p, index step, int count, const vec<T, N>& x) {
 }
 
 template <class T>
-inline constexpr bool packs_in_twos = std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, e4m3> || std::is_same_v<T, e5m2>;
+inline constexpr bool packs_in_twos =
+    std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, e4m3> || std::is_same_v<T, e5m2>;
 
 /// The value that arithmetic is done in: int32 for integers, float for the rest.
 template <class T>

@@ -1,8 +1,9 @@
 #pragma once
 /// Activation functions of one float, for epilogues, row kernels and functors of one's own.
 ///
-/// Both executors run the same formula; on the device 2^x and 1/x are the approximate instructions (PTX ISA: ex2.approx.ftz,
-/// relative error 2^-22.5 or less; rcp.approx.ftz, 1 ulp), and there is no branch. NaN gives NaN everywhere.
+/// Both executors run the same formula; on the device 2^x and 1/x are the approximate instructions (PTX ISA:
+/// ex2.approx.ftz, relative error 2^-22.5 or less; rcp.approx.ftz, 1 ulp), and there is no branch. NaN gives NaN
+/// everywhere.
 #include <cmath>
 #include <cstdint>
 
@@ -94,8 +95,8 @@ KILN_FN float gelu_tanh(float x) {
   return x * reciprocal(1.0f + exp2(x * (c1 + c3 * (x * x))));
 }
 
-/// x Phi(x), Phi the normal distribution function. Phi(-|x|) = e^(-x^2/2) t P(t) with t = 1 / (1 + p |x|) and a polynomial P
-/// fitted for the least relative error (5.9e-7), so the negative tail does not cancel either.
+/// x Phi(x), Phi the normal distribution function. Phi(-|x|) = e^(-x^2/2) t P(t) with t = 1 / (1 + p |x|) and a
+/// polynomial P fitted for the least relative error (5.9e-7), so the negative tail does not cancel either.
 KILN_FN float gelu(float x) {
   const float size = smaller(magnitude(x), 16.0f);  // Phi is 0 there already; keeps inf * 0 away
   const float t = reciprocal(1.0f + 0.264f * size);

@@ -24,21 +24,27 @@ struct arithmetic : pointwise {
 };
 
 struct plus : arithmetic {
-  KILN_FN std::int32_t operator()(std::int32_t x, std::int32_t y) const { return signed_of(unsigned_of(x) + unsigned_of(y)); }
+  KILN_FN std::int32_t operator()(std::int32_t x, std::int32_t y) const {
+    return signed_of(unsigned_of(x) + unsigned_of(y));
+  }
   template <class L, class R>
   KILN_FN float operator()(L x, R y) const {
     return as<float>(x) + as<float>(y);
   }
 };
 struct minus : arithmetic {
-  KILN_FN std::int32_t operator()(std::int32_t x, std::int32_t y) const { return signed_of(unsigned_of(x) - unsigned_of(y)); }
+  KILN_FN std::int32_t operator()(std::int32_t x, std::int32_t y) const {
+    return signed_of(unsigned_of(x) - unsigned_of(y));
+  }
   template <class L, class R>
   KILN_FN float operator()(L x, R y) const {
     return as<float>(x) - as<float>(y);
   }
 };
 struct times : arithmetic {
-  KILN_FN std::int32_t operator()(std::int32_t x, std::int32_t y) const { return signed_of(unsigned_of(x) * unsigned_of(y)); }
+  KILN_FN std::int32_t operator()(std::int32_t x, std::int32_t y) const {
+    return signed_of(unsigned_of(x) * unsigned_of(y));
+  }
   template <class L, class R>
   KILN_FN float operator()(L x, R y) const {
     return as<float>(x) * as<float>(y);
@@ -84,74 +90,55 @@ concept operands = is_node_v<L> || is_node_v<R>;
 }  // namespace detail
 
 template <class L, class R>
-  requires detail::operands<L, R>
-constexpr auto operator+(const L& x, const R& y) {
-  return detail::apply_op(detail::plus{}, x, y);
-}
+requires detail::operands<L, R>
+constexpr auto operator+(const L& x, const R& y) { return detail::apply_op(detail::plus{}, x, y); }
 template <class L, class R>
-  requires detail::operands<L, R>
-constexpr auto operator-(const L& x, const R& y) {
-  return detail::apply_op(detail::minus{}, x, y);
-}
+requires detail::operands<L, R>
+constexpr auto operator-(const L& x, const R& y) { return detail::apply_op(detail::minus{}, x, y); }
 template <class L, class R>
-  requires detail::operands<L, R>
-constexpr auto operator*(const L& x, const R& y) {
-  return detail::apply_op(detail::times{}, x, y);
-}
+requires detail::operands<L, R>
+constexpr auto operator*(const L& x, const R& y) { return detail::apply_op(detail::times{}, x, y); }
 /// IEEE division; where a multiplication by the reciprocal will do, it is several times cheaper.
 template <class L, class R>
-  requires detail::operands<L, R>
-constexpr auto operator/(const L& x, const R& y) {
-  return detail::apply_op(detail::quotient{}, x, y);
-}
+requires detail::operands<L, R>
+constexpr auto operator/(const L& x, const R& y) { return detail::apply_op(detail::quotient{}, x, y); }
 template <class X>
-  requires is_node_v<X>
-constexpr auto operator-(const X& x) {
-  return detail::apply_op(detail::negative{}, x);
-}
+requires is_node_v<X>
+constexpr auto operator-(const X& x) { return detail::apply_op(detail::negative{}, x); }
 
 /// Of two values; NaN if one is NaN. The overloads for one type keep std's templates from being the better match.
 template <class L, class R>
-  requires detail::operands<L, R>
-constexpr auto(min)(const L& x, const R& y) {
-  return detail::apply_op(detail::smaller{}, x, y);
-}
+requires detail::operands<L, R>
+constexpr auto(min)(const L& x, const R& y) { return detail::apply_op(detail::smaller{}, x, y); }
 template <class X>
-  requires is_node_v<X>
-constexpr auto(min)(const X& x, const X& y) {
-  return detail::apply_op(detail::smaller{}, x, y);
-}
+requires is_node_v<X>
+constexpr auto(min)(const X& x, const X& y) { return detail::apply_op(detail::smaller{}, x, y); }
 template <class L, class R>
-  requires detail::operands<L, R>
-constexpr auto(max)(const L& x, const R& y) {
-  return detail::apply_op(detail::larger{}, x, y);
-}
+requires detail::operands<L, R>
+constexpr auto(max)(const L& x, const R& y) { return detail::apply_op(detail::larger{}, x, y); }
 template <class X>
-  requires is_node_v<X>
-constexpr auto(max)(const X& x, const X& y) {
-  return detail::apply_op(detail::larger{}, x, y);
-}
+requires is_node_v<X>
+constexpr auto(max)(const X& x, const X& y) { return detail::apply_op(detail::larger{}, x, y); }
 
 /// x between low and high, which are numbers or nodes; NaN stays NaN.
 template <class X, class Low, class High>
-  requires is_node_v<X>
+requires is_node_v<X>
 constexpr auto clamp(const X& x, const Low& low, const High& high) {
   return detail::apply_op(detail::smaller{}, detail::apply_op(detail::larger{}, x, low), high);
 }
 
 /// Rounds half to even, clamps to the range, NaN to 0: the one way from a float expression into an int32 tensor.
 template <class To, class X>
-  requires is_node_v<X>
+requires is_node_v<X>
 constexpr auto round_to(const X& x) {
-  static_assert(std::is_same_v<To, std::int32_t>, "round_to<To>: To is std::int32_t; narrower types are rounded to when stored");
+  static_assert(std::is_same_v<To, std::int32_t>,
+                "round_to<To>: To is std::int32_t; narrower types are rounded to when stored");
   return detail::apply_op(detail::rounding<std::int32_t>{}, x);
 }
 
 /// An integer value as a float, rounded beyond 2^24; a float as it is.
 template <class X>
-  requires is_node_v<X>
-constexpr auto as_float(const X& x) {
-  return detail::apply_op(detail::rounding<float>{}, x);
-}
+requires is_node_v<X>
+constexpr auto as_float(const X& x) { return detail::apply_op(detail::rounding<float>{}, x); }
 
 }  // namespace kiln

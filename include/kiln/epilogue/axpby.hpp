@@ -13,11 +13,16 @@ struct axpby_node : node {
 
   static constexpr int products = X::products;
   template <class Space>
-  static constexpr bool runs_in = X::template runs_in<Space> && element_node<View>::template runs_in<Space>;
+  static constexpr bool runs_in() {
+    return X::template runs_in<Space>() && element_node<View>::template runs_in<Space>();
+  }
   template <class A>
-  using value = detail::common_t<Alpha, typename X::template value<A>, Beta, typename element_node<View>::template value<A>>;
+  using value =
+      detail::common_t<Alpha, typename X::template value<A>, Beta, typename element_node<View>::template value<A>>;
   template <class A>
-  static constexpr mistake mistakes = X::template mistakes<A>;
+  static constexpr mistake mistakes() {
+    return X::template mistakes<A>();
+  }
 
   template <int N, class A, int C>
   KILN_FN vec<value<A>, N> eval(const accumulators<A, C, N>& from, const place& at) const {
@@ -44,10 +49,12 @@ struct axpby_node : node {
   }
 };
 
-/// alpha * x + beta * c with a view c as in `elem`. With beta = 0, c is neither read nor checked, and may be null or NaN.
+/// alpha * x + beta * c with a view c as in `elem`. With beta = 0, c is neither read nor checked, and may be null or
+/// NaN.
 template <class Alpha, class X, class Beta, class V>
 constexpr auto axpby(const Alpha& alpha, const X& x, const Beta& beta, const V& c) {
-  static_assert(is_scalar_v<Alpha> && is_scalar_v<Beta>, "axpby(alpha, x, beta, c): alpha and beta are numbers of at most 32 bits");
+  static_assert(is_scalar_v<Alpha> && is_scalar_v<Beta>,
+                "axpby(alpha, x, beta, c): alpha and beta are numbers of at most 32 bits");
   static_assert(is_node_v<X>, "axpby(alpha, x, beta, c): x is an expression, such as acc");
   static_assert(is_tensor_v<V>, "axpby(alpha, x, beta, c): c is a view of the result's shape");
   if constexpr (is_scalar_v<Alpha> && is_scalar_v<Beta> && is_node_v<X> && is_tensor_v<V>) {

@@ -11,7 +11,9 @@ struct activation_op : pointwise {
   template <class... V>
   using result = float;
   template <class... V>
-  static constexpr mistake mistakes = (std::is_same_v<V, float> && ...) ? mistake::none : mistake::integer_activation;
+  static constexpr mistake mistakes() {
+    return (std::is_same_v<V, float> && ...) ? mistake::none : mistake::integer_activation;
+  }
 };
 
 struct relu_op : arithmetic {
@@ -44,43 +46,29 @@ struct tanh_op : activation_op {
 
 /// max(x, 0); NaN stays NaN. Integers stay integers.
 template <class X>
-  requires is_node_v<X>
-constexpr auto relu(const X& x) {
-  return detail::apply_op(detail::relu_op{}, x);
-}
+requires is_node_v<X>
+constexpr auto relu(const X& x) { return detail::apply_op(detail::relu_op{}, x); }
 /// x for x > 0, else slope * x.
 template <class X>
-  requires is_node_v<X>
-constexpr auto leaky_relu(const X& x, float slope) {
-  return detail::apply_op(detail::leaky_relu_op{{}, slope}, x);
-}
+requires is_node_v<X>
+constexpr auto leaky_relu(const X& x, float slope) { return detail::apply_op(detail::leaky_relu_op{{}, slope}, x); }
 /// x Phi(x), exact form (erf).
 template <class X>
-  requires is_node_v<X>
-constexpr auto gelu(const X& x) {
-  return detail::apply_op(detail::gelu_op{}, x);
-}
+requires is_node_v<X>
+constexpr auto gelu(const X& x) { return detail::apply_op(detail::gelu_op{}, x); }
 /// The tanh form of gelu.
 template <class X>
-  requires is_node_v<X>
-constexpr auto gelu_tanh(const X& x) {
-  return detail::apply_op(detail::gelu_tanh_op{}, x);
-}
+requires is_node_v<X>
+constexpr auto gelu_tanh(const X& x) { return detail::apply_op(detail::gelu_tanh_op{}, x); }
 /// x sigmoid(x).
 template <class X>
-  requires is_node_v<X>
-constexpr auto silu(const X& x) {
-  return detail::apply_op(detail::silu_op{}, x);
-}
+requires is_node_v<X>
+constexpr auto silu(const X& x) { return detail::apply_op(detail::silu_op{}, x); }
 template <class X>
-  requires is_node_v<X>
-constexpr auto sigmoid(const X& x) {
-  return detail::apply_op(detail::sigmoid_op{}, x);
-}
+requires is_node_v<X>
+constexpr auto sigmoid(const X& x) { return detail::apply_op(detail::sigmoid_op{}, x); }
 template <class X>
-  requires is_node_v<X>
-constexpr auto tanh(const X& x) {
-  return detail::apply_op(detail::tanh_op{}, x);
-}
+requires is_node_v<X>
+constexpr auto tanh(const X& x) { return detail::apply_op(detail::tanh_op{}, x); }
 
 }  // namespace kiln

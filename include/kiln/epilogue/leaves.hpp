@@ -44,10 +44,14 @@ namespace detail {
 /// A node as it is; a number as a node that holds an int32 or a float.
 template <class X>
 constexpr auto as_node(const X& x) {
-  if constexpr (is_node_v<X>) return x;
-  else if constexpr (std::is_integral_v<X>) return constant_node<std::int32_t>{{}, static_cast<std::int32_t>(x)};
-  else if constexpr (is_scalar_v<X>) return constant_node<float>{{}, convert<float>(x)};
-  else return constant_node<float>{};  // the caller has reported it
+  if constexpr (is_node_v<X>)
+    return x;
+  else if constexpr (std::is_integral_v<X>)
+    return constant_node<std::int32_t>{{}, static_cast<std::int32_t>(x)};
+  else if constexpr (is_scalar_v<X>)
+    return constant_node<float>{{}, convert<float>(x)};
+  else
+    return constant_node<float>{};  // the caller has reported it
 }
 }  // namespace detail
 
@@ -82,23 +86,25 @@ constexpr tensor<T, Rank, S, Unit> with_axes(const tensor<T, R, S, U>& v, const 
 /// As [batch, rows, columns]; the batch axis of a matrix, or of one layer, has stride 0, so every batch reads the same.
 template <class T, int R, class S, int U>
 constexpr auto as_batch_of_matrices(const tensor<T, R, S, U>& v) {
-  static_assert(R == 2 || R == 3, "an epilogue reads and writes matrices: views of rank 2, or 3 with a batch axis first");
+  static_assert(R == 2 || R == 3,
+                "an epilogue reads and writes matrices: views of rank 2, or 3 with a batch axis first");
   constexpr int unit = U == R - 1 ? 2 : U == R - 2 ? 1 : no_unit;
   auto t = with_axes<3, unit>(v, {R == 3 ? 0 : -1, R - 2, R - 1});
   if (t.extents[0] == 1) t.strides[0] = 0;
   return t;
 }
 
-/// As [batch, elements]. Rank 1 is a vector; rank 2 has a batch axis first; rank 3 has an axis of one beside the vector's:
-/// (batch, 1, n) along columns, (batch, m, 1) along rows. `other` is that axis' extent.
+/// As [batch, elements]. Rank 1 is a vector; rank 2 has a batch axis first; rank 3 has an axis of one beside the
+/// vector's: (batch, 1, n) along columns, (batch, m, 1) along rows. `other` is that axis' extent.
 template <class T, int R, class S, int U>
 constexpr auto as_batch_of_vectors(const tensor<T, R, S, U>& v, along a, index& other) {
-  static_assert(R <= 3, "per_row and per_column read vectors: views of rank 1, 2 (batch first) or 3 (with one axis of extent 1)");
+  static_assert(
+      R <= 3, "per_row and per_column read vectors: views of rank 1, 2 (batch first) or 3 (with one axis of extent 1)");
   const int axis = R == 3 && a == along::rows ? 1 : R - 1;
   constexpr int unit = U != no_unit && U == R - 1 ? 1 : no_unit;
   other = R == 3 ? v.extent(a == along::rows ? R - 1 : R > 1 ? 1 : 0) : 1;
   // A unit axis that is not the vector's, as in a column cut from a matrix: its stride has been taken above.
-  auto t = with_axes<2, R == 3 ? no_unit : unit>(v, {R == 1 ? -1 : 0, axis});
+  auto t = with_axes < 2, R == 3 ? no_unit : unit > (v, {R == 1 ? -1 : 0, axis});
   if (t.extents[0] == 1) t.strides[0] = 0;
   return t;
 }
@@ -125,7 +131,9 @@ struct broadcast_node : node {
   template <class A>
   using value = detail::wide_t<element>;
   template <class Space>
-  static constexpr bool runs_in = std::is_same_v<Space, typename View::space>;
+  static constexpr bool runs_in() {
+    return std::is_same_v<Space, typename View::space>;
+  }
 
   template <int N, class A, int C>
   KILN_FN vec<value<A>, N> eval(const accumulators<A, C, N>&, const place& at) const {
@@ -133,7 +141,8 @@ struct broadcast_node : node {
     if constexpr (Along == detail::along::columns) {
       detail::watch(view, at.batch, at.col + at.count - 1);
       p += at.col * view.stride(1);
-      return detail::widen(detail::read_some<detail::reading::cached, View::unit_axis == 1, N>(p, view.stride(1), at.count));
+      return detail::widen(
+          detail::read_some<detail::reading::cached, View::unit_axis == 1, N>(p, view.stride(1), at.count));
     } else {
       if constexpr (Along == detail::along::rows) {
         detail::watch(view, at.batch, at.row);
@@ -152,15 +161,18 @@ struct broadcast_node : node {
     const index needed = Along == detail::along::rows ? m : Along == detail::along::columns ? n : 1;
     if (view.extent(1) != needed || other != 1) {
       if constexpr (Along == detail::along::nothing)
-        return fail(errc::bad_shape, "`per_tensor` in `", where, "` has ", view.extent(1), " values, needs 1; per_row and per_column read vectors");
+        return fail(errc::bad_shape, "`per_tensor` in `", where, "` has ", view.extent(1),
+                    " values, needs 1; per_row and per_column read vectors");
       else if (other != 1)
-        return fail(errc::bad_shape, "`", name, "` in `", where, "` is a view of rank 3 whose other axis has extent ", other, ", needs 1; elem reads matrices");
+        return fail(errc::bad_shape, "`", name, "` in `", where, "` is a view of rank 3 whose other axis has extent ",
+                    other, ", needs 1; elem reads matrices");
       else
-        return fail(errc::bad_shape, "`", name, "` in `", where, "` has ", view.extent(1), " values, needs ", needed, " (the ",
-                    Along == detail::along::rows ? "rows" : "columns", " of the result)");
+        return fail(errc::bad_shape, "`", name, "` in `", where, "` has ", view.extent(1), " values, needs ", needed,
+                    " (the ", Along == detail::along::rows ? "rows" : "columns", " of the result)");
     }
     if (view.extent(0) != 1 && view.extent(0) != batch)
-      return fail(errc::bad_shape, "`", name, "` in `", where, "` has ", view.extent(0), " batches, needs 1 or ", batch);
+      return fail(errc::bad_shape, "`", name, "` in `", where, "` has ", view.extent(0), " batches, needs 1 or ",
+                  batch);
     if (view.data == nullptr && batch * m * n != 0)
       return fail(errc::null_pointer, "`", name, "` in `", where, "` is null, needs ", needed, " values");
     return {};
@@ -179,22 +191,26 @@ struct element_node : node {
   template <class A>
   using value = detail::wide_t<element>;
   template <class Space>
-  static constexpr bool runs_in = std::is_same_v<Space, typename View::space>;
+  static constexpr bool runs_in() {
+    return std::is_same_v<Space, typename View::space>;
+  }
 
   // Not through the read-only path: an output may lie in the same place.
   template <int N, class A, int C>
   KILN_FN vec<value<A>, N> eval(const accumulators<A, C, N>&, const place& at) const {
     detail::watch(view, at.batch, at.row, at.col + at.count - 1);
     const element* p = view.data + at.batch * view.stride(0) + at.row * view.stride(1) + at.col * view.stride(2);
-    return detail::widen(detail::read_some<detail::reading::plain, View::unit_axis == 2, N>(p, view.stride(2), at.count));
+    return detail::widen(
+        detail::read_some<detail::reading::plain, View::unit_axis == 2, N>(p, view.stride(2), at.count));
   }
 
   status check(index batch, index m, index n, const char* where, const char* name = "elem") const {
     if (view.extent(1) != m || view.extent(2) != n)
-      return fail(errc::bad_shape, "`", name, "` in `", where, "` is ", view.extent(1), " x ", view.extent(2), ", needs ", m, " x ", n,
-                  " (the result's shape); per_row and per_column read vectors");
+      return fail(errc::bad_shape, "`", name, "` in `", where, "` is ", view.extent(1), " x ", view.extent(2),
+                  ", needs ", m, " x ", n, " (the result's shape); per_row and per_column read vectors");
     if (view.extent(0) != 1 && view.extent(0) != batch)
-      return fail(errc::bad_shape, "`", name, "` in `", where, "` has ", view.extent(0), " batches, needs 1 or ", batch);
+      return fail(errc::bad_shape, "`", name, "` in `", where, "` has ", view.extent(0), " batches, needs 1 or ",
+                  batch);
     if (view.data == nullptr && batch * m * n != 0)
       return fail(errc::null_pointer, "`", name, "` in `", where, "` is null, needs ", m, " x ", n, " elements");
     return {};
@@ -237,7 +253,8 @@ constexpr auto per_column(const V& v) {
 /// v[0]: one value in memory, as for a scale that a kernel before has computed.
 template <class V>
 constexpr auto per_tensor(const V& v) {
-  if constexpr (is_tensor_v<V>) static_assert(V::rank == 1, "per_tensor reads one value: a view of rank 1 and length 1");
+  if constexpr (is_tensor_v<V>)
+    static_assert(V::rank == 1, "per_tensor reads one value: a view of rank 1 and length 1");
   return detail::broadcast_leaf<detail::along::nothing>(v);
 }
 

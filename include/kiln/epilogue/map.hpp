@@ -6,7 +6,8 @@ namespace kiln {
 
 namespace detail {
 
-/// A lambda marked `__device__` alone, under --extended-lambda: the host knows neither its call operator nor its result.
+/// A lambda marked `__device__` alone, under --extended-lambda: the host knows neither its call operator nor its
+/// result.
 template <class F>
 inline constexpr bool is_device_lambda_v =
 #if defined(__CUDACC__)
@@ -19,23 +20,24 @@ inline constexpr bool is_device_lambda_v =
 template <class F, int Count, class... Floats>
 struct functor_call : functor_call<F, Count - 1, float, Floats...> {};
 template <class F, class... Floats>
-  requires(!is_device_lambda_v<F>)
-struct functor_call<F, 0, Floats...> {
+requires(!is_device_lambda_v<F>) struct functor_call<F, 0, Floats...> {
   static constexpr bool plain = std::is_invocable_v<const F&, Floats...>;
-  static constexpr bool with_coord = std::conjunction_v<std::bool_constant<!plain>, std::is_invocable<const F&, Floats..., coord>>;
-  using type = typename std::conditional_t<plain, std::invoke_result<const F&, Floats...>,
-                                           std::conditional_t<with_coord, std::invoke_result<const F&, Floats..., coord>, std::type_identity<void>>>::type;
+  static constexpr bool with_coord =
+      std::conjunction_v<std::bool_constant<!plain>, std::is_invocable<const F&, Floats..., coord>>;
+  using type = typename std::conditional_t<
+      plain, std::invoke_result<const F&, Floats...>,
+      std::conditional_t<with_coord, std::invoke_result<const F&, Floats..., coord>, std::type_identity<void>>>::type;
 };
 template <class F, class... Floats>
-  requires is_device_lambda_v<F>
+requires is_device_lambda_v<F>
 struct functor_call<F, 0, Floats...> {
   static constexpr bool plain = true, with_coord = false;
   using type = float;
 };
 
 #if defined(__CUDACC__)
-/// A call from a function of the device alone: nvcc refuses an unmarked functor here, where from a function of both it would
-/// only warn. Its message has this function's name.
+/// A call from a function of the device alone: nvcc refuses an unmarked functor here, where from a function of both it
+/// would only warn. Its message has this function's name.
 template <class F, class... X>
 KILN_DEVICE auto functor_must_be_marked_KILN_FN(const F& f, X... x) {
   return f(x...);
@@ -53,11 +55,15 @@ struct functor_op {
   template <class... V>
   using result = std::conditional_t<std::is_same_v<typename call<V...>::type, std::int32_t>, std::int32_t, float>;
   template <class... V>
-  static constexpr mistake mistakes = !call<V...>::plain && !call<V...>::with_coord ? mistake::functor_signature
-                                      : std::is_convertible_v<typename call<V...>::type, float> ? mistake::none
-                                                                                                : mistake::functor_result;
+  static constexpr mistake mistakes() {
+    return !call<V...>::plain && !call<V...>::with_coord             ? mistake::functor_signature
+           : std::is_convertible_v<typename call<V...>::type, float> ? mistake::none
+                                                                     : mistake::functor_result;
+  }
   template <class Space>
-  static constexpr bool runs_in = !is_device_lambda_v<F> || std::is_same_v<Space, device_space>;
+  static constexpr bool runs_in() {
+    return !is_device_lambda_v<F> || std::is_same_v<Space, device_space>;
+  }
 
   // Floats, and perhaps coordinates behind them.
   template <class... X>
@@ -92,13 +98,12 @@ struct functor_op {
 
 }  // namespace detail
 
-/// f(x...), or f(x..., coord) if it takes the element's coordinates: f is called with floats and gives a float or an int32.
-/// On both executors f is a functor at namespace scope whose public, const call operator is marked KILN_FN. Where the file is
-/// compiled with --extended-lambda, it may be a `__device__` lambda (device alone) or a `__host__ __device__` one.
-/// Beside `using namespace std` and <map>, write kiln::map.
+/// f(x...), or f(x..., coord) if it takes the element's coordinates: f is called with floats and gives a float or an
+/// int32. On both executors f is a functor at namespace scope whose public, const call operator is marked KILN_FN.
+/// Where the file is compiled with --extended-lambda, it may be a `__device__` lambda (device alone) or a `__host__
+/// __device__` one. Beside `using namespace std` and <map>, write kiln::map.
 template <class F, class... X>
-  requires(is_node_v<X> || ...)
-constexpr auto map(const F& f, const X&... x) {
+requires(is_node_v<X> || ...) constexpr auto map(const F& f, const X&... x) {
   return detail::apply_op(detail::functor_op<F>{f}, x...);
 }
 

@@ -10,19 +10,23 @@ namespace kiln {
 /// An operation Op has
 ///
 ///     template <class... V> using result = float or std::int32_t;   // given the operands' values' types
-///     template <class... V> static constexpr mistake mistakes;      // what is wrong with such operands
+///     template <class... V> static constexpr mistake mistakes();    // what is wrong with such operands
 ///     template <class... V> KILN_FN result<V...> operator()(V... x) const;
 ///     static constexpr bool wants_coord;                            // then `coord` follows the operands
-///     template <class Space> static constexpr bool runs_in;
+///     template <class Space> static constexpr bool runs_in();
 ///
 /// `pointwise` gives the last two, for one that asks for no coordinates and runs everywhere.
 struct pointwise {
   template <class... V>
-  static constexpr mistake mistakes = mistake::none;
+  static constexpr mistake mistakes() {
+    return mistake::none;
+  }
   template <class... V>
   static constexpr bool wants_coord = false;
   template <class Space>
-  static constexpr bool runs_in = true;
+  static constexpr bool runs_in() {
+    return true;
+  }
 };
 
 namespace detail {
@@ -46,12 +50,15 @@ struct operation : node {
     return most;
   }();
   template <class Space>
-  static constexpr bool runs_in = Op::template runs_in<Space> && (E::template runs_in<Space> && ...);
+  static constexpr bool runs_in() {
+    return Op::template runs_in<Space>() && (E::template runs_in<Space>() && ...);
+  }
   template <class A>
   using value = typename Op::template result<typename E::template value<A>...>;
   template <class A>
-  static constexpr mistake mistakes =
-      detail::first_of(E::template mistakes<A>..., Op::template mistakes<typename E::template value<A>...>);
+  static constexpr mistake mistakes() {
+    return detail::first_of(E::template mistakes<A>()..., Op::template mistakes<typename E::template value<A>...>());
+  }
 
   template <int N, class A, int C>
   KILN_FN vec<value<A>, N> eval(const accumulators<A, C, N>& from, const place& at) const {
@@ -73,8 +80,8 @@ struct operation : node {
  private:
   // Evaluates the operands from left to right, then applies the operation to each of the N tuples of values.
   template <class A, int N, int C, class First, class Second, class... Rest, class... Done>
-  KILN_FN vec<value<A>, N> with_values(const accumulators<A, C, N>& from, const place& at, const bundle<First, Second, Rest...>& todo,
-                                       const Done&... done) const {
+  KILN_FN vec<value<A>, N> with_values(const accumulators<A, C, N>& from, const place& at,
+                                       const bundle<First, Second, Rest...>& todo, const Done&... done) const {
     return with_values<A>(from, at, todo.rest, done..., todo.first.template eval<N>(from, at));
   }
   template <class A, int N, int C, class Last, class... Done>
@@ -89,7 +96,8 @@ struct operation : node {
     for (int i = 0; i < N; ++i) {
       if constexpr (Op::template wants_coord<typename E::template value<A>...>)
         r[i] = static_cast<value<A>>(op(values[i]..., coord{at.row, at.col + i}));
-      else r[i] = static_cast<value<A>>(op(values[i]...));
+      else
+        r[i] = static_cast<value<A>>(op(values[i]...));
     }
     return r;
   }
@@ -106,7 +114,8 @@ constexpr operation<Op, E...> make_operation(const Op& op, const E&... e) {
 template <class Op, class... X>
 constexpr auto apply_op(const Op& op, const X&... x) {
   static_assert((is_operand_v<X> && ...),
-                "an operand of an epilogue expression is a node or a number of at most 32 bits; tensors are read through elem(view), "
+                "an operand of an epilogue expression is a node or a number of at most 32 bits; tensors are read "
+                "through elem(view), "
                 "per_row(view), per_column(view) or per_tensor(view)");
   return make_operation(op, as_node(x)...);
 }

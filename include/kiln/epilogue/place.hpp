@@ -10,8 +10,8 @@
 
 namespace kiln {
 
-/// N neighbouring columns of one row, from (row, col) on. The first `count` of them are inside the matrix, 1 <= count <= N;
-/// nothing is read or written for the others, and their values mean nothing.
+/// N neighbouring columns of one row, from (row, col) on. The first `count` of them are inside the matrix, 1 <= count
+/// <= N; nothing is read or written for the others, and their values mean nothing.
 struct place {
   index batch, row, col;
   int count;
@@ -39,13 +39,18 @@ struct node {
   static constexpr int products = 0;
   /// Whether all it reads lies in `Space`, and all it calls runs there.
   template <class Space>
-  static constexpr bool runs_in = true;
+  static constexpr bool runs_in() {
+    return true;
+  }
   /// What is wrong with applying it to accumulators of type A.
   template <class A>
-  static constexpr mistake mistakes = mistake::none;
+  static constexpr mistake mistakes() {
+    return mistake::none;
+  }
   /// The views that it reads against the extents of the result. `where` names the sink.
   status check(index /*batch*/, index /*m*/, index /*n*/, const char* /*where*/) const { return {}; }
-  /// Calls `f(view, name)` for each view that it reads. A view of rank 3 is read elementwise, so an output may equal it.
+  /// Calls `f(view, name)` for each view that it reads. A view of rank 3 is read elementwise, so an output may equal
+  /// it.
   template <class F>
   void each_tensor(F&&) const {}
 };
@@ -55,10 +60,11 @@ inline constexpr bool is_node_v = std::is_base_of_v<node, std::remove_cvref_t<T>
 
 /// A number that may stand in an expression: it becomes a node that holds an int32 or a float.
 template <class T>
-inline constexpr bool is_scalar_v =
-    is_floating_v<std::remove_cvref_t<T>> ||
-    (std::is_integral_v<std::remove_cvref_t<T>> &&
-     (sizeof(std::remove_cvref_t<T>) < 4 || (sizeof(std::remove_cvref_t<T>) == 4 && std::is_signed_v<std::remove_cvref_t<T>>)));
+inline constexpr bool is_scalar_v = is_floating_v<std::remove_cvref_t<T>> ||
+                                    (std::is_integral_v<std::remove_cvref_t<T>> &&
+                                     (sizeof(std::remove_cvref_t<T>) < 4 ||
+                                      (sizeof(std::remove_cvref_t<T>) == 4 &&
+                                       std::is_signed_v<std::remove_cvref_t<T>>)));
 
 template <class T>
 inline constexpr bool is_operand_v = is_node_v<T> || is_scalar_v<T>;

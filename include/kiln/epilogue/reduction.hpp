@@ -1,6 +1,6 @@
 #pragma once
-/// Sinks that reduce over a row or a column. They say what is folded and how; the program folds, in an order of its own that
-/// is the same in every run.
+/// Sinks that reduce over a row or a column. They say what is folded and how; the program folds, in an order of its own
+/// that is the same in every run.
 #include <kiln/epilogue/arithmetic.hpp>
 #include <kiln/epilogue/sink.hpp>
 
@@ -39,15 +39,21 @@ struct reduction_sink : sink {
   /// Neutral in `combine`: the result over nothing.
   template <class P>
   KILN_FN static constexpr P identity() {
-    if constexpr (Op == reduction::sum || Op == reduction::amax) return P{0};
-    else if constexpr (std::is_integral_v<P>) return Op == reduction::max ? limits<P>::lowest() : (limits<P>::max)();
-    else return Op == reduction::max ? -limits<P>::infinity() : limits<P>::infinity();
+    if constexpr (Op == reduction::sum || Op == reduction::amax)
+      return P{0};
+    else if constexpr (std::is_integral_v<P>)
+      return Op == reduction::max ? limits<P>::lowest() : (limits<P>::max)();
+    else
+      return Op == reduction::max ? -limits<P>::infinity() : limits<P>::infinity();
   }
   template <class P>
   KILN_FN static P combine(P x, P y) {
-    if constexpr (Op == reduction::sum) return detail::plus{}(x, y);
-    else if constexpr (Op == reduction::min) return activation::smaller(x, y);
-    else return activation::larger(x, y);
+    if constexpr (Op == reduction::sum)
+      return detail::plus{}(x, y);
+    else if constexpr (Op == reduction::min)
+      return activation::smaller(x, y);
+    else
+      return activation::larger(x, y);
   }
   /// The values inside the matrix of a place, folded from left to right: a part of a row's result.
   template <int N, class A, int C>
@@ -70,16 +76,17 @@ struct reduction_sink : sink {
     const char* name = Over == reduced_axis::columns ? "reduce_rows" : "reduce_columns";
     const index needed = Over == reduced_axis::columns ? m : n;
     if (view.extent(1) != needed)
-      return fail(errc::bad_shape, "the view of `", name, "` has ", view.extent(1), " elements, needs ", needed, " (the ",
-                  Over == reduced_axis::columns ? "rows" : "columns", " of the result)");
+      return fail(errc::bad_shape, "the view of `", name, "` has ", view.extent(1), " elements, needs ", needed,
+                  " (the ", Over == reduced_axis::columns ? "rows" : "columns", " of the result)");
     if (view.extent(0) != batch)
       return fail(errc::bad_shape, "the view of `", name, "` has ", view.extent(0), " batches, needs ", batch);
     KILN_TRY(expr.check(batch, m, n, name));
     if (view.empty()) return {};
-    if (view.data == nullptr) return fail(errc::null_pointer, "the view of `", name, "` is null, needs ", needed, " elements");
+    if (view.data == nullptr)
+      return fail(errc::null_pointer, "the view of `", name, "` is null, needs ", needed, " elements");
     if (overlaps_itself(view))
-      return fail(errc::bad_stride, "the view of `", name, "` has strides ", view.stride(0), ", ", view.stride(1), " for ", batch, " x ", needed,
-                  " elements, needs each element at an address of its own");
+      return fail(errc::bad_stride, "the view of `", name, "` has strides ", view.stride(0), ", ", view.stride(1),
+                  " for ", batch, " x ", needed, " elements, needs each element at an address of its own");
     return detail::check_against_reads(view, expr, name);
   }
 
@@ -97,8 +104,10 @@ constexpr auto reduction_into(const V& view, const E& expr) {
   static_assert(is_tensor_v<V>, "reduce_rows and reduce_columns write a view: host_view(p, n) or device_view(p, n)");
   static_assert(is_operand_v<E>, "reduce_rows and reduce_columns reduce an expression, such as acc");
   if constexpr (is_tensor_v<V>) {
-    static_assert(V::rank == 1 || V::rank == 2, "reduce_rows and reduce_columns write vectors: views of rank 1, or 2 with a batch axis first");
-    static_assert(!std::is_const_v<typename V::element>, "reduce_rows and reduce_columns: the view's elements are const");
+    static_assert(V::rank == 1 || V::rank == 2,
+                  "reduce_rows and reduce_columns write vectors: views of rank 1, or 2 with a batch axis first");
+    static_assert(!std::is_const_v<typename V::element>,
+                  "reduce_rows and reduce_columns: the view's elements are const");
     require_element<typename V::value_type>();
     index other = 1;
     const auto out = as_batch_of_vectors(view, along::columns, other);

@@ -18,26 +18,34 @@ inline constexpr bool is_sink_v = std::is_base_of_v<sink, std::remove_cvref_t<T>
 
 namespace detail {
 
-/// One assertion for each mistake of types, so that a message is one sentence. A: the accumulators' type, Products: how many
-/// of them the program computes, Space: where it runs.
+/// One assertion for each mistake of types, so that a message is one sentence. A: the accumulators' type, Products: how
+/// many of them the program computes, Space: where it runs.
 template <class A, int Products, class Space, class Sink>
 constexpr bool sound_sink() {
   using expression = decltype(Sink::expr);
   using value = typename expression::template value<A>;
-  constexpr mistake m = expression::template mistakes<A>;
-  static_assert(m != mistake::integer_activation,
-                "an activation needs a float: this expression's value is int32; scale it by a float, or write as_float(acc)");
-  static_assert(m != mistake::functor_signature,
-                "map(f, x...): f cannot be called; it needs a public, const call operator that is marked KILN_FN and takes as many floats "
-                "as there are operands, `float f(float)`, perhaps with a kiln::coord behind them, `float f(float, kiln::coord)`");
+  constexpr mistake m = expression::template mistakes<A>();
+  static_assert(
+      m != mistake::integer_activation,
+      "an activation needs a float: this expression's value is int32; scale it by a float, or write as_float(acc)");
+  static_assert(
+      m != mistake::functor_signature,
+      "map(f, x...): f cannot be called; it needs a public, const call operator that is marked KILN_FN and takes as "
+      "many floats "
+      "as there are operands, `float f(float)`, perhaps with a kiln::coord behind them, `float f(float, kiln::coord)`");
   static_assert(m != mistake::functor_result, "map(f, x...): f needs to return a float or an int32");
-  static_assert(expression::products <= Products, "the epilogue uses acc_<1>, but there is one product: pass dual(b0, b1) as B");
-  static_assert(m != mistake::none || !std::is_same_v<typename Sink::element, std::int32_t> || std::is_same_v<value, std::int32_t>,
-                "a float expression goes into an int32 tensor: say how it is rounded, as in store(d, round_to<std::int32_t>(x))");
-  static_assert(std::is_same_v<Space, typename decltype(Sink::view)::space>,
-                "a sink's view lies in the wrong memory: gemm(host, ...) writes host views, gemm(device(...), ...) device views");
-  static_assert(expression::template runs_in<Space>,
-                "an epilogue reads a view in the wrong memory, or calls a `__device__` lambda on the host: use host views with host and "
+  static_assert(expression::products <= Products,
+                "the epilogue uses acc_<1>, but there is one product: pass dual(b0, b1) as B");
+  static_assert(
+      m != mistake::none || !std::is_same_v<typename Sink::element, std::int32_t> ||
+          std::is_same_v<value, std::int32_t>,
+      "a float expression goes into an int32 tensor: say how it is rounded, as in store(d, round_to<std::int32_t>(x))");
+  static_assert(
+      std::is_same_v<Space, typename decltype(Sink::view)::space>,
+      "a sink's view lies in the wrong memory: gemm(host, ...) writes host views, gemm(device(...), ...) device views");
+  static_assert(expression::template runs_in<Space>(),
+                "an epilogue reads a view in the wrong memory, or calls a `__device__` lambda on the host: use host "
+                "views with host and "
                 "device views with device(...)");
   return true;
 }

@@ -21,16 +21,19 @@ template <class Sink>
 status check_sink_pairs(const Sink&) {
   return {};
 }
-/// A first sink against those behind it. Sinks act from left to right at each place, so a later one must not read what an
-/// earlier one has written.
+/// A first sink against those behind it. Sinks act from left to right at each place, so a later one must not read what
+/// an earlier one has written.
 template <class First, class Second, class... Rest>
 status check_sink_pairs(const First& first, const Second& second, const Rest&... rest) {
-  if (overlaps(first.view, second.view) != overlap::none) return fail(errc::overlap, "the outputs of two sinks share memory, each needs its own");
+  if (overlaps(first.view, second.view) != overlap::none)
+    return fail(errc::overlap, "the outputs of two sinks share memory, each needs its own");
   status s = check_against_reads(second.view, first.expr, "a sink");
   if (!s.ok()) return s;
   second.expr.each_tensor([&](const auto& read, const char* name) {
     if (s.ok() && overlaps(first.view, read) != overlap::none)
-      static_cast<void>(s = fail(errc::overlap, "a sink reads `", name, "`, which shares memory with the output of a sink before it; put the one that reads first"));
+      static_cast<void>(
+          s = fail(errc::overlap, "a sink reads `", name,
+                   "`, which shares memory with the output of a sink before it; put the one that reads first"));
   });
   if (!s.ok()) return s;
   return check_sink_pairs(first, rest...);

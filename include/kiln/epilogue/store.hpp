@@ -30,15 +30,18 @@ struct store_sink : sink {
 
   status check(index batch, index m, index n) const {
     if (view.extent(1) != m || view.extent(2) != n)
-      return fail(errc::bad_shape, "the view of `store` is ", view.extent(1), " x ", view.extent(2), ", needs ", m, " x ", n);
+      return fail(errc::bad_shape, "the view of `store` is ", view.extent(1), " x ", view.extent(2), ", needs ", m,
+                  " x ", n);
     if (view.extent(0) != batch)
       return fail(errc::bad_shape, "the view of `store` has ", view.extent(0), " batches, needs ", batch);
     KILN_TRY(expr.check(batch, m, n, "store"));
     if (view.empty()) return {};
-    if (view.data == nullptr) return fail(errc::null_pointer, "the view of `store` is null, needs ", m, " x ", n, " elements");
+    if (view.data == nullptr)
+      return fail(errc::null_pointer, "the view of `store` is null, needs ", m, " x ", n, " elements");
     if (overlaps_itself(view))
-      return fail(errc::bad_stride, "the view of `store` has strides ", view.stride(0), ", ", view.stride(1), ", ", view.stride(2), " for ",
-                  batch, " x ", m, " x ", n, " elements, needs each element at an address of its own");
+      return fail(errc::bad_stride, "the view of `store` has strides ", view.stride(0), ", ", view.stride(1), ", ",
+                  view.stride(2), " for ", batch, " x ", m, " x ", n,
+                  " elements, needs each element at an address of its own");
     return detail::check_against_reads(view, expr, "store");
   }
 };
@@ -46,8 +49,10 @@ struct store_sink : sink {
 /// Stores `expr` into a view of rank 2, or 3 with a batch axis first.
 template <class V, class E>
 constexpr auto store(const V& view, const E& expr) {
-  static_assert(is_tensor_v<V>, "store(view, expression): the first argument is a view: host_view(p, m, n) or device_view(p, m, n)");
-  static_assert(is_operand_v<E>, "store(view, expression): the second argument is an expression, such as relu(acc + per_column(bias))");
+  static_assert(is_tensor_v<V>,
+                "store(view, expression): the first argument is a view: host_view(p, m, n) or device_view(p, m, n)");
+  static_assert(is_operand_v<E>,
+                "store(view, expression): the second argument is an expression, such as relu(acc + per_column(bias))");
   if constexpr (is_tensor_v<V>) {
     static_assert(!std::is_const_v<typename V::element>, "store(view, expression): the view's elements are const");
     static_assert(is_numeric_v<typename V::value_type>,
