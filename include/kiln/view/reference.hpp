@@ -160,9 +160,11 @@ inline constexpr bool is_components_v<components_ref<T, N>> = true;
 template <class T>
 concept component_like = is_components_v<std::remove_cvref_t<T>>;
 template <class T>
-concept component_scalar = !component_like<T> && requires(T x) {
-  x * 1;
-};
+inline constexpr bool is_field_ref_v = false;
+template <class T>
+inline constexpr bool is_field_ref_v<field_ref<T>> = true;
+template <class T>
+concept component_scalar = std::is_arithmetic_v<T> || is_numeric_v<T> || is_field_ref_v<T>;
 
 namespace detail {
 template <class A>

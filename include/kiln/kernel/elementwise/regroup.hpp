@@ -134,6 +134,17 @@ inline constexpr bool all_written = false;
 template <class S, class... F, template <class, class...> class V>
 inline constexpr bool all_written<V<S, F...>> = (!field<F>::is_const && ...);
 
+/// Whether structs go through shared memory: it needs to hold 16 of them, and a result's padding stays as it is.
+template <class Aos, bool Written>
+inline constexpr bool fits_tiles = Aos::record_bytes <= 2048 && Aos::fields::alignment <= 16 &&
+                                   (!Written || Aos::record_bytes == Aos::fields::useful_bytes);
+template <class From, class To>
+inline constexpr bool by_tiles = [] {
+  if constexpr (is_aos_v<From> && is_soa_v<To>) return fits_tiles<From, false>;
+  else if constexpr (is_soa_v<From> && is_aos_v<To>) return fits_tiles<To, true>;
+  else return false;
+}();
+
 template <class Executor, class From, class To>
 status copy_records(const Executor& ex, const From& from, const To& to) {
   constexpr bool here = std::is_same_v<typename From::space, typename Executor::space> &&
@@ -153,21 +164,18 @@ status copy_records(const Executor& ex, const From& from, const To& to) {
     trace::launch_record what{.program = "copy",
                               .schedule = "records",
                               .bytes = n * static_cast<double>(From::fields::useful_bytes + To::fields::useful_bytes)};
-    constexpr bool gather = is_aos_v<From> && is_soa_v<To>, scatter = is_soa_v<From> && is_aos_v<To>;
-    if constexpr (gather || scatter) {
-      const auto& structs = nth_of < gather ? 0 : 1 > (from, to);
-      const auto& arrays = nth_of < gather ? 1 : 0 > (from, to);
-      using aos_type = std::remove_cvref_t<decltype(structs)>;
-      // Shared memory may hold 16 structs at least; a result with padding would have it overwritten.
-      if constexpr (aos_type::record_bytes <= 2048 && aos_type::fields::alignment <= 16 &&
-                    (gather || aos_type::record_bytes == aos_type::fields::useful_bytes)) {
-        regrouping<gather, aos_type, std::remove_cvref_t<decltype(arrays)>> work{.structs = structs, .arrays = arrays};
-        work.wide = is_aligned(structs.data, 16);
-        what.schedule = "tiles of structs";
-        return run_tiles(ex, what, work, ceil_div<index>(from.count, work.elements));
-      }
+    if constexpr (by_tiles<From, To>) {
+      constexpr bool gather = is_aos_v<From>;
+      const auto& structs = nth_of<gather ? 0 : 1>(from, to);
+      const auto& arrays = nth_of<gather ? 1 : 0>(from, to);
+      regrouping<gather, std::remove_cvref_t<decltype(structs)>, std::remove_cvref_t<decltype(arrays)>> work{
+          .structs = structs, .arrays = arrays};
+      work.wide = is_aligned(structs.data, 16);
+      what.schedule = "tiles of structs";
+      return run_tiles(ex, what, work, ceil_div<index>(from.count, work.elements));
+    } else {
+      return run_items(ex, what, make_record_map(copy_fields{}, from.count, from, to));
     }
-    return run_items(ex, what, make_record_map(copy_fields{}, from.count, from, to));
   }
 }
 
