@@ -1,0 +1,122 @@
+// Launches: errors become a status, the caller's pending error stays the caller's, and the trace sees what ran.
+#include <kiln/core/trace.hpp>
+#include <kiln/kernel/launch.hpp>
+#include <kiln/norm.hpp>
+#include <kiln/softmax.hpp>
+#include <string>
+
+#include "tests/kernel/rows/bounds.hpp"
+
+namespace kiln::test {
+namespace {
+
+KILN_ON_EXECUTORS(launches);
+
+TYPED_TEST(launches, trace_sees_each_launch_that_ran) {
+  std::vector<trace::launch_record> seen;
+  const trace::sink sink{[](void* to, const trace::launch_record& r) {
+                           static_cast<std::vector<trace::launch_record>*>(to)->push_back(r);
+                         },
+                         &seen};
+  auto &sum = this->template output<float>(20), &out = this->template output<float>(20);
+  const auto x = view_on<TypeParam>(this->input(uniform<float>(20, 1)).data(), 4, 5);
+  const auto w = view_on<TypeParam>(this->input(uniform<float>(5, 2)).data(), 5);
+  const auto s = view_on<TypeParam>(sum.data(), 4, 5), y = view_on<TypeParam>(out.data(), 4, 5);
+  ASSERT_EQ(trace::set_sink(&sink), nullptr);
+  const status good = add_rms_norm(this->executor(), x, x, w, s, y, 1e-5f);
+  const status bad = add_rms_norm(this->executor(), x, x, w, y, y, 1e-5f);
+  EXPECT_EQ(trace::set_sink(nullptr), &sink);
+  const status unseen = softmax(this->executor(), x, y);
+  EXPECT_TRUE(good.ok() && unseen.ok() && !bad.ok());
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_STREQ(seen[0].program, "add_rms_norm");
+  EXPECT_STREQ(seen[0].fused, "residual add");
+  EXPECT_EQ(seen[0].bytes, (4 * 20 + 5) * 4.0);
+  EXPECT_EQ(seen[0].on_host, TypeParam::on_host);
+  EXPECT_GE(seen[0].seconds, 0);
+  EXPECT_LT(seen[0].seconds, 10);
+}
+
+#if defined(__CUDACC__)
+__global__ void fill_blocks(int* out, index count) {
+  const index i = static_cast<index>(blockIdx.x) +
+                  static_cast<index>(gridDim.x) * (blockIdx.y + static_cast<index>(gridDim.y) * blockIdx.z);
+  if (threadIdx.x == 0 && i < count) out[i] = 1;
+}
+
+class device_launches : public on_executor<device> {};
+
+// RUN-09
+TEST_F(device_launches, a_stale_error_is_neither_ours_nor_cleared) {
+  auto& out = this->template output<float>(8);
+  const auto x = device_view(this->input(uniform<float>(8, 3)).data(), 1, 8);
+  void* p = nullptr;
+  ASSERT_NE(cudaMalloc(&p, std::size_t{1} << 60), cudaSuccess);
+  const cudaError_t stale = cudaPeekAtLastError();
+  ASSERT_NE(stale, cudaSuccess);
+  const status good = softmax(executor(), x, device_view(out.data(), 1, 8));
+  EXPECT_TRUE(good.ok()) << good.message();
+  EXPECT_EQ(cudaPeekAtLastError(), stale);
+  const status bad = softmax(executor(), x, device_view(out.data(), 1, 7));
+  EXPECT_EQ(bad.code(), errc::bad_shape);
+  EXPECT_EQ(cudaGetLastError(), stale);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+TEST_F(device_launches, a_refused_launch_is_reported_and_leaves_nothing_pending) {
+  auto& out = this->template output<std::int32_t>(8, prefill::x55);
+  const status threads = launch(executor(), "fill", fill_blocks, {.block = 2048}, out.data(), 8);
+  EXPECT_EQ(threads.code(), errc::cuda_error);
+  EXPECT_NE(threads.message().find("2048 threads"), std::string::npos) << threads.message();
+  EXPECT_NE(threads.message().find("cudaError"), std::string::npos) << threads.message();
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+  const status shared = launch(executor(), "fill", fill_blocks, {.shared_bytes = 1 << 20}, out.data(), 8);
+  EXPECT_EQ(shared.code(), errc::cuda_error);
+  EXPECT_NE(shared.message().find("1048576 bytes"), std::string::npos) << shared.message();
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+  EXPECT_TRUE(out.untouched());
+  EXPECT_TRUE(launch(executor(), "fill", fill_blocks, {.grid = {8, 1, 1}, .block = 32}, out.data(), 8).ok());
+  for (auto v : out.values()) EXPECT_EQ(v, 1);
+}
+
+TEST_F(device_launches, grids_follow_the_limits_of_each_axis) {
+  auto& out = this->template output<std::int32_t>(70000, prefill::x55);
+  EXPECT_TRUE(launch(executor(), "fill", fill_blocks, {.grid = {70000, 1, 1}, .block = 32}, out.data(), 70000).ok());
+  for (auto v : out.values()) ASSERT_EQ(v, 1);
+  const status tall = launch(executor(), "fill", fill_blocks, {.grid = {1, 65536, 1}, .block = 32}, out.data(), 8);
+  EXPECT_EQ(tall.code(), errc::unsupported);
+  EXPECT_NE(tall.message().find("1 x 65536 x 1 blocks"), std::string::npos) << tall.message();
+  EXPECT_EQ(launch(executor(), "fill", fill_blocks, {.grid = {index{1} << 31, 1, 1}}, out.data(), 8).code(),
+            errc::unsupported);
+  EXPECT_TRUE(launch(executor(), "fill", fill_blocks, {.grid = {0, 1, 1}}, out.data(), 8).ok());
+}
+
+TEST_F(device_launches, work_inside_a_capture_has_no_time_and_is_captured) {
+  auto& out = this->template output<float>(8);
+  const auto x = device_view(this->input(std::vector<float>(8, 1.0f)).data(), 1, 8);
+  double seconds = 0;
+  const trace::sink sink{[](void* to, const trace::launch_record& r) { *static_cast<double*>(to) = r.seconds; },
+                         &seconds};
+  cudaStream_t stream = nullptr;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  trace::set_sink(&sink);
+  const status s = softmax(device(stream), x, device_view(out.data(), 1, 8));
+  trace::set_sink(nullptr);
+  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  EXPECT_TRUE(s.ok()) << s.message();
+  EXPECT_LT(seconds, 0);
+  ASSERT_EQ(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess);
+  ASSERT_EQ(cudaGraphLaunch(exec, stream), cudaSuccess);
+  ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  for (float v : out.values()) EXPECT_EQ(v, 0.125f);
+  (void)cudaGraphExecDestroy(exec);
+  (void)cudaGraphDestroy(graph);
+  (void)cudaStreamDestroy(stream);
+}
+#endif
+
+}  // namespace
+}  // namespace kiln::test

@@ -1,0 +1,226 @@
+// The rotary embedding against float64, at long positions too, and the append to a cache.
+#include <kiln/rotary.hpp>
+
+#include "tests/kernel/rows/bounds.hpp"
+
+namespace kiln::test {
+namespace {
+
+KILN_ON_EXECUTORS(rotary_kernels);
+
+struct shape {
+  std::size_t tokens, heads, channels, width;
+  pairing pairs;
+};
+
+struct reference {
+  std::vector<double> value, bound;
+};
+
+template <class Y, class X>
+reference rotary_reference(const std::vector<X>& x, const shape& s, const std::vector<std::int32_t>& positions,
+                           double theta) {
+  reference r{as_double(x), std::vector<double>(x.size())};
+  for (std::size_t i = 0; i < x.size(); ++i) r.bound[i] = store_error<Y>(r.value[i]);
+  for (std::size_t t = 0; t < s.tokens; ++t) {
+    for (std::size_t h = 0; h < s.heads; ++h) {
+      for (std::size_t j = 0; j < s.width / 2; ++j) {
+        const std::size_t base = (t * s.heads + h) * s.channels;
+        const std::size_t a = base + (s.pairs == pairing::interleaved ? 2 * j : j),
+                          b = s.pairs == pairing::interleaved ? a + 1 : a + s.width / 2;
+        const double f = std::pow(theta, -2.0 * static_cast<double>(j) / static_cast<double>(s.width));
+        const double angle = std::fmod(static_cast<double>(positions[t]) * f, 2 * M_PI);
+        const double u = as_double(x[a]), v = as_double(x[b]), c = std::cos(angle), d = std::sin(angle);
+        // The float32 angle in half turns errs by a rounding, sine and cosine by 2 ulp more; float64 here by 2^-52 of
+        // the unreduced angle. Then two products and a sum.
+        const double angle_error = M_PI * unit + std::abs(static_cast<double>(positions[t]) * f) * 0x1p-51;
+        const double size = std::abs(u) + std::abs(v), error = size * (angle_error + 4 * unit + 2 * unit);
+        r.value[a] = u * c - v * d, r.value[b] = v * c + u * d;
+        r.bound[a] = error + store_error<Y>(r.value[a]), r.bound[b] = error + store_error<Y>(r.value[b]);
+      }
+    }
+  }
+  return r;
+}
+
+template <class X, class Y, class Test>
+void check_shape(Test& test, const shape& s, std::uint64_t seed) {
+  using E = std::decay_t<decltype(test.executor())>;
+  SCOPED_TRACE(std::string(name_of<X>()) + " " + std::to_string(s.tokens) + " x " + std::to_string(s.heads) + " x " +
+               std::to_string(s.channels) + ", width " + std::to_string(s.width));
+  const auto x = uniform<X>(s.tokens * s.heads * s.channels, seed);
+  std::vector<std::int32_t> positions;
+  for (std::size_t t = 0; t < s.tokens; ++t) positions.push_back(static_cast<std::int32_t>(hash(seed, t) % 40000));
+  auto& out = test.template output<Y>(x.size());
+  const rotary_options options{.theta = 500000, .width = static_cast<int>(s.width), .pairs = s.pairs};
+  const status done = rotary(test.executor(), view_on<E>(test.input(x).data(), s.tokens, s.heads, s.channels),
+                             view_on<E>(test.input(positions).data(), s.tokens),
+                             view_on<E>(out.data(), s.tokens, s.heads, s.channels), options);
+  ASSERT_TRUE(done.ok()) << done.message();
+  const auto r = rotary_reference<Y>(x, s, positions, options.theta);
+  EXPECT_TRUE(near(out.values(), r.value, r.bound));
+
+  guarded_output<X, typename E::space> both(x);
+  const auto view = view_on<E>(both.data(), s.tokens, s.heads, s.channels);
+  ASSERT_TRUE(rotary(test.executor(), view, view_on<E>(test.input(positions).data(), s.tokens), view, options).ok());
+  if constexpr (std::is_same_v<X, Y>) {
+    EXPECT_EQ(as_double(both.values()), as_double(out.values()));
+  }
+}
+
+TYPED_TEST(rotary_kernels, agree_with_float64_for_both_pairings_and_any_width) {
+  std::uint64_t seed = 0;
+  for (pairing pairs : {pairing::interleaved, pairing::half_split}) {
+    for (const shape& s : {shape{5, 3, 128, 64, pairs},
+                           {3, 1, 64, 64, pairs},
+                           {2, 9, 8, 4, pairs},
+                           {4, 2, 46, 22, pairs},
+                           {1, 5, 7, 2, pairs},
+                           {7, 4, 256, 256, pairs}}) {
+      check_shape<float, float>(*this, s, ++seed);
+      check_shape<bf16, bf16>(*this, s, ++seed);
+      check_shape<f16, f16>(*this, s, ++seed);
+      check_shape<float, bf16>(*this, s, ++seed);
+    }
+  }
+}
+
+// GLM-09: positions that bf16 cannot hold; pair 0 turns by its position in radians.
+TYPED_TEST(rotary_kernels, long_positions_keep_their_phase) {
+  const std::vector<std::int32_t> positions{257, 1001, 15962};
+  const double expected[] = {0.819306, -0.573357, -0.391940, 0.919991, -0.908016, 0.418936};
+  std::vector<bf16> x;
+  for (int t = 0; t < 3; ++t) x.push_back(bf16(1.0f)), x.push_back(bf16(0.0f));
+  auto& out = this->template output<bf16>(6);
+  ASSERT_TRUE(rotary(this->executor(), view_on<TypeParam>(this->input(x).data(), 3, 1, 2),
+                     view_on<TypeParam>(this->input(positions).data(), 3), view_on<TypeParam>(out.data(), 3, 1, 2))
+                  .ok());
+  const auto y = out.values();
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(as_double(y[i]), expected[i], std::abs(expected[i]) * 0x1p-8 + 1e-6);
+}
+
+TYPED_TEST(rotary_kernels, positions_near_the_end_of_int32_are_exact) {
+  const std::vector<std::int32_t> positions{2147483647, -3, 0};
+  auto& out = this->template output<float>(6);
+  ASSERT_TRUE(rotary(this->executor(),
+                     view_on<TypeParam>(this->input(std::vector<float>{1, 0, 1, 0, 1, 0}).data(), 3, 1, 2),
+                     view_on<TypeParam>(this->input(positions).data(), 3), view_on<TypeParam>(out.data(), 3, 1, 2))
+                  .ok());
+  const auto y = out.values();
+  for (std::size_t t = 0; t < 3; ++t) {
+    // The frequency 1 / (2 pi) as float64 errs by 2^-56 turn, times the position.
+    const double bound = 8 * unit + std::abs(static_cast<double>(positions[t])) * 0x1p-54 * 2 * M_PI;
+    EXPECT_NEAR(static_cast<double>(y[2 * t]), std::cos(static_cast<double>(positions[t])), bound);
+    EXPECT_NEAR(static_cast<double>(y[2 * t + 1]), std::sin(static_cast<double>(positions[t])), bound);
+  }
+}
+
+TYPED_TEST(rotary_kernels, start_counts_along_each_sequence) {
+  const index batch = 2, tokens = 3, heads = 5, channels = 16;
+  const auto x = uniform<float>(batch * tokens * heads * channels, 31);
+  auto &a = this->template output<float>(x.size()), &b = this->template output<float>(x.size());
+  const auto in = this->input(x).data();
+  ASSERT_TRUE(rotary(this->executor(), view_on<TypeParam>(in, batch, tokens, heads, channels), positions_from{7},
+                     view_on<TypeParam>(a.data(), batch, tokens, heads, channels))
+                  .ok());
+  ASSERT_TRUE(rotary(this->executor(), view_on<TypeParam>(in, batch * tokens, heads, channels),
+                     view_on<TypeParam>(this->input(std::vector<std::int32_t>{7, 8, 9, 7, 8, 9}).data(), 6),
+                     view_on<TypeParam>(b.data(), batch * tokens, heads, channels))
+                  .ok());
+  EXPECT_EQ(a.values(), b.values());
+}
+
+// q and k inside a fused qkv row, turned in place; v and the gaps stay.
+TYPED_TEST(rotary_kernels, slices_of_a_fused_projection_turn_in_place) {
+  const std::size_t tokens = 3, heads = 2, channels = 8, pitch = 40;
+  const auto x = uniform<bf16>(tokens * pitch, 32);
+  std::vector<bf16> q;
+  for (std::size_t t = 0; t < tokens; ++t)
+    q.insert(q.end(), x.begin() + static_cast<std::ptrdiff_t>(t * pitch),
+             x.begin() + static_cast<std::ptrdiff_t>(t * pitch + heads * channels));
+  guarded_output<bf16, typename TypeParam::space> fused(x);
+  const index extents[] = {3, 2, 8}, strides[] = {40, 8, 1};
+  const auto view = strided_on<TypeParam>(fused.data(), extents, strides);
+  auto& expected = this->template output<bf16>(q.size());
+  ASSERT_TRUE(rotary(this->executor(), view, positions_from{100}, view, {.width = 4}).ok());
+  ASSERT_TRUE(rotary(this->executor(), view_on<TypeParam>(this->input(q).data(), tokens, heads, channels),
+                     positions_from{100}, view_on<TypeParam>(expected.data(), tokens, heads, channels), {.width = 4})
+                  .ok());
+  const auto y = fused.values(), z = expected.values();
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const std::size_t c = i % pitch;
+    EXPECT_EQ(as_double(y[i]), as_double(c < heads * channels ? z[i / pitch * heads * channels + c] : x[i])) << i;
+  }
+  EXPECT_TRUE(fused.intact());
+}
+
+TYPED_TEST(rotary_kernels, append_turns_keys_and_writes_both_where_told) {
+  for (pairing pairs : {pairing::interleaved, pairing::half_split}) {
+    for (std::size_t channels : {64, 10}) {
+      const std::size_t tokens = 3, heads = 2, batch = 2, capacity = 5, token_size = heads * channels;
+      const auto k = uniform<bf16>(tokens * token_size, 33), v = uniform<bf16>(tokens * token_size, 34);
+      const std::vector<std::int32_t> positions{4, 0, 2}, places{4, -1, 7};
+      auto &keys = this->template output<bf16>(batch * capacity * token_size),
+           &values = this->template output<bf16>(batch * capacity * token_size);
+      auto& turned = this->template output<bf16>(k.size());
+      const auto kv = view_on<TypeParam>(this->input(k).data(), tokens, heads, channels),
+                 vv = view_on<TypeParam>(this->input(v).data(), tokens, heads, channels);
+      const auto pv = view_on<TypeParam>(this->input(positions).data(), tokens),
+                 at = view_on<TypeParam>(this->input(places).data(), tokens);
+      const rotary_options options{.width = static_cast<int>(channels / 2 / 2 * 2), .pairs = pairs};
+      ASSERT_TRUE(rotary_append(this->executor(), kv, vv, pv, at,
+                                view_on<TypeParam>(keys.data(), batch, capacity, heads, channels),
+                                view_on<TypeParam>(values.data(), batch, capacity, heads, channels), options)
+                      .ok());
+      ASSERT_TRUE(
+          rotary(this->executor(), kv, pv, view_on<TypeParam>(turned.data(), tokens, heads, channels), options).ok());
+      const auto row = [&](std::size_t i) { return i / token_size; };
+      EXPECT_TRUE(keys.wrote_only([&](std::size_t i) { return row(i) == 4 || row(i) == 7; }));
+      EXPECT_TRUE(values.wrote_only([&](std::size_t i) { return row(i) == 4 || row(i) == 7; }));
+      const auto kc = keys.values(), vc = values.values(), expected = turned.values();
+      for (std::size_t i = 0; i < token_size; ++i) {
+        EXPECT_EQ(as_double(kc[4 * token_size + i]), as_double(expected[i]));
+        EXPECT_EQ(as_double(kc[7 * token_size + i]), as_double(expected[2 * token_size + i]));
+        EXPECT_EQ(as_double(vc[4 * token_size + i]), as_double(v[i]));
+        EXPECT_EQ(as_double(vc[7 * token_size + i]), as_double(v[2 * token_size + i]));
+      }
+    }
+  }
+}
+
+TYPED_TEST(rotary_kernels, a_place_outside_the_cache_is_reported) {
+  const auto k = view_on<TypeParam>(this->input(uniform<float>(16, 35)).data(), 2, 1, 8);
+  const auto positions = view_on<TypeParam>(this->input(std::vector<std::int32_t>{0, 1}).data(), 2);
+  const auto places = view_on<TypeParam>(this->input(std::vector<std::int32_t>{0, 4}).data(), 2);
+  auto &keys = this->template output<float>(32), &values = this->template output<float>(32);
+  guarded_output<std::int32_t, typename TypeParam::space> flag(std::vector<std::int32_t>{0});
+  const status s = rotary_append(this->executor(), k, k, positions, places, view_on<TypeParam>(keys.data(), 4, 1, 8),
+                                 view_on<TypeParam>(values.data(), 4, 1, 8), {}, flag.data());
+  if (TypeParam::on_host) {
+    EXPECT_EQ(s.code(), errc::bad_option);
+    EXPECT_NE(s.message().find("element 1 is 4"), std::string::npos) << s.message();
+    EXPECT_TRUE(keys.untouched());
+  } else {
+    EXPECT_TRUE(s.ok()) << s.message();
+    EXPECT_EQ(flag.values()[0], 1);
+    EXPECT_TRUE(keys.wrote_only([](std::size_t i) { return i < 8; }));
+  }
+}
+
+TYPED_TEST(rotary_kernels, wrong_options_are_named) {
+  auto& out = this->template output<float>(24);
+  const auto x = view_on<TypeParam>(this->input(uniform<float>(24, 36)).data(), 3, 1, 8);
+  const auto y = view_on<TypeParam>(out.data(), 3, 1, 8);
+  for (int width : {3, 10, -2}) {
+    const status s = rotary(this->executor(), x, positions_from{}, y, {.width = width});
+    EXPECT_EQ(s.code(), errc::bad_option);
+    EXPECT_NE(s.message().find("`width`: saw " + std::to_string(width)), std::string::npos) << s.message();
+  }
+  EXPECT_EQ(rotary(this->executor(), x, positions_from{}, y, {.theta = 0}).code(), errc::bad_option);
+  const auto few = view_on<TypeParam>(this->input(std::vector<std::int32_t>{1, 2}).data(), 2);
+  EXPECT_EQ(rotary(this->executor(), x, few, y).code(), errc::bad_shape);
+  EXPECT_TRUE(out.untouched());
+}
+
+}  // namespace
+}  // namespace kiln::test
