@@ -7,7 +7,7 @@ RUN = . ./cmake/environment.sh
 .PHONY: test demo tools clean
 
 test: tools
-	@$(RUN) && cmake --preset $$PRESET $(FLAGS) \
+	@$(RUN) && cmake --preset $$PRESET -DKILN_TESTS=ON $(FLAGS) \
 	  && cmake --build --preset $$PRESET --target kiln-tests --parallel $$JOBS \
 	  && ctest --preset $$PRESET --parallel $$JOBS \
 	  && echo "Tested on $$EXECUTOR."
