@@ -48,7 +48,7 @@ inline status outcome(const std::vector<std::string>& reports) {
 class checked_block final : public watcher, private actor_names {
  public:
   checked_block(std::size_t shared_bytes, int threads)
-      : memory_(shared_bytes), shadow_(threads, 1, shared_bytes, *this), before_(watching) {
+      : memory_(shared_bytes), shadow_(threads, 1, shared_bytes, *this, reports_), before_(watching) {
     watching = this;
   }
   checked_block(const checked_block&) = delete;
@@ -58,7 +58,7 @@ class checked_block final : public watcher, private actor_names {
   std::byte* shared() const { return memory_.data(); }
 
   /// One sentence for each fault: both threads, the byte's offset, what is missing.
-  const std::vector<std::string>& reports() const { return shadow_.reports(); }
+  const std::vector<std::string>& reports() const { return reports_; }
   status result() const { return outcome(reports()); }
 
   void read(const void* p, int bytes, int thread, proxy by) override {
@@ -78,6 +78,7 @@ class checked_block final : public watcher, private actor_names {
   std::string name(int actor) const override { return "thread " + std::to_string(actor); }
 
   shared_memory memory_;
+  std::vector<std::string> reports_;
   shadow shadow_;
   watcher* before_;
 };

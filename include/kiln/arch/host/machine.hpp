@@ -55,7 +55,7 @@ class machine final : public sm_cluster, public watcher, private actor_names {
     stores_.resize(static_cast<std::size_t>(shape.ctas * shape.threads));
     if (checked) {
       const actor_names& names = *this;
-      watch_.emplace_back(shape.ctas * (shape.threads + groups()), shape.ctas, shape.shared_bytes, names);
+      watch_.emplace_back(shape.ctas * (shape.threads + groups()), shape.ctas, shape.shared_bytes, names, faults_);
     }
   }
   machine(const machine&) = delete;
@@ -99,7 +99,10 @@ class machine final : public sm_cluster, public watcher, private actor_names {
         fault("ended while a TMA store may still read shared byte " + std::to_string(s.offset) + ", needs tma_wait_read<0> before");
         break;
       }
-      for (store& s : queue) finish(s, true);
+      for (store& s : queue) {
+        unconfirmed_stores_ -= s.confirmed ? 0 : 1;
+        finish(s, true);
+      }
       queue.clear();
     }
     for (int g = first / 128; g * 128 < first + threads; ++g) {
@@ -123,12 +126,8 @@ class machine final : public sm_cluster, public watcher, private actor_names {
     }
   }
 
-  /// Faults of the protocol first, then races.
-  std::vector<std::string> reports() const {
-    auto all = faults_;
-    if (checked()) all.insert(all.end(), watch().reports().begin(), watch().reports().end());
-    return all;
-  }
+  /// In the order in which they were seen.
+  const std::vector<std::string>& reports() const { return faults_; }
   void fault_of(const std::string& who, const std::string& what) {
     for (const auto& f : faults_) {
       if (f == who + " " + what) return;
@@ -142,13 +141,15 @@ class machine final : public sm_cluster, public watcher, private actor_names {
     const auto [cta, offset] = find(p);
     if (!checked() || cta < 0) return;
     const int a = actor(driver_.running_cta(), thread);
+    check_loads(cta, offset, static_cast<std::size_t>(bytes), a, "reads");
     watch().read(cta, offset, static_cast<std::size_t>(bytes), a, watch().of(a), by);
   }
   void write(const void* p, int bytes, int thread, proxy by) override {
     const auto [cta, offset] = find(p);
     if (!checked() || cta < 0) return;
     const int a = actor(driver_.running_cta(), thread);
-    check_stores(cta, offset, static_cast<std::size_t>(bytes), name(a));
+    check_loads(cta, offset, static_cast<std::size_t>(bytes), a, "overwrites");
+    check_stores(cta, offset, static_cast<std::size_t>(bytes), a);
     watch().write(cta, offset, static_cast<std::size_t>(bytes), a, watch().of(a), by);
   }
   void barrier(int first, int count) override {
@@ -262,7 +263,7 @@ class machine final : public sm_cluster, public watcher, private actor_names {
     barrier_record& r = record(op.barrier);
     for (int c = 0; c < shape_.ctas; ++c) {
       if (op.cta_mask == 0 ? c != cta() : (op.cta_mask >> c & 1) == 0) continue;
-      load l{op, c, offset, static_cast<std::uint64_t*>(in_cta(r.word, c)), 0, {}};
+      load l{op, cta(), c, offset, static_cast<std::uint64_t*>(in_cta(r.word, c)), 0, {}};
       if (checked()) l.with = watch().of(actor(cta(), op.thread));
       if (order_ == order::eager) {
         land(l, 0, op.map.rows());
@@ -281,6 +282,7 @@ class machine final : public sm_cluster, public watcher, private actor_names {
       watch().step(actor(cta(), op.thread));
     }
     if (order_ == order::eager || (order_ == order::random && driver_.random(2) == 0)) finish(s, true);
+    ++unconfirmed_stores_;
     stores_[at(actor(cta(), op.thread))].push_back(std::move(s));
     driver_.pause();
   }
@@ -313,6 +315,7 @@ class machine final : public sm_cluster, public watcher, private actor_names {
         const int a = actor(cta(), thread);
         watch().read(s.cta, s.offset, static_cast<std::size_t>(s.op.map.box_bytes()), a, s.with, proxy::async);
       }
+      unconfirmed_stores_ -= s.confirmed ? 0 : 1;
       s.confirmed = true;
     }
     if (checked()) watch().step(actor(cta(), thread));
@@ -379,7 +382,11 @@ class machine final : public sm_cluster, public watcher, private actor_names {
     if (address + 16 > shape_.shared_bytes) {
       stop_for("reads shared byte " + std::to_string(address) + " by a wgmma descriptor, the block has " + std::to_string(shape_.shared_bytes));
     }
-    if (checked()) watch().read(cta(), address, 16, engine_of(running_->op.first), running_->with, proxy::async);
+    if (checked()) {
+      const int engine = engine_of(running_->op.first);
+      check_loads(cta(), address, 16, engine, "reads");
+      watch().read(cta(), address, 16, engine, running_->with, proxy::async);
+    }
     return shared(cta()) + address;
   }
 
@@ -408,7 +415,7 @@ class machine final : public sm_cluster, public watcher, private actor_names {
   };
   struct load {
     copy_op op;
-    int cta;
+    int from, cta;  // the block that issued it, and the one that it fills
     std::uint32_t offset;
     std::uint64_t* word;
     int next;  // the first row that has not landed
@@ -558,7 +565,7 @@ class machine final : public sm_cluster, public watcher, private actor_names {
       stop();
     }
     if (checked()) {
-      check_stores(l.cta, l.offset + begin, bytes, name(r->actor));
+      check_stores(l.cta, l.offset + begin, bytes, r->actor);
       watch().write(l.cta, l.offset + begin, bytes, r->actor, l.with, proxy::async);
       join(r->gathering, watch().of(r->actor));
       watch().step(r->actor);
@@ -598,14 +605,26 @@ class machine final : public sm_cluster, public watcher, private actor_names {
       }
     });
   }
-  void check_stores(int cta, std::size_t offset, std::size_t bytes, const std::string& who) {
+  void check_stores(int cta, std::size_t offset, std::size_t bytes, int who) {
+    if (unconfirmed_stores_ == 0) return;
     for (const auto& queue : stores_) {
       for (const store& s : queue) {
-        if (s.confirmed || s.cta != cta || offset >= s.offset + static_cast<std::size_t>(s.op.map.box_bytes()) || offset + bytes <= s.offset) continue;
-        fault_of(who, "overwrites shared memory from byte " + std::to_string(s.offset) + ", which a TMA store of " + name(actor(s.cta, s.op.thread)) +
-                          " may still read, needs tma_wait_read before");
+        if (s.confirmed || s.cta != cta || !overlap(s, offset, bytes)) continue;
+        fault_of(name(who), "overwrites shared memory from byte " + std::to_string(s.offset) + ", which a TMA store of " +
+                                name(actor(s.cta, s.op.thread)) + " may still read, needs tma_wait_read before");
       }
     }
+  }
+  void check_loads(int cta, std::size_t offset, std::size_t bytes, int who, const char* verb) {
+    for (const load& l : loads_) {
+      if (l.cta != cta || !overlap(l, offset, bytes)) continue;
+      fault_of(name(who), verb + (" shared memory from byte " + std::to_string(l.offset)) + ", where a TMA load of " +
+                              name(actor(l.from, l.op.thread)) + " has not landed, needs a wait for its mbarrier before");
+    }
+  }
+  template <class Copy>
+  static bool overlap(const Copy& c, std::size_t offset, std::size_t bytes) {
+    return offset < c.offset + static_cast<std::size_t>(c.op.map.box_bytes()) && offset + bytes > c.offset;
   }
 
   /// What all four warps of a warpgroup know.
@@ -639,6 +658,7 @@ class machine final : public sm_cluster, public watcher, private actor_names {
   order order_;
   turns& driver_;
   std::vector<block_state> blocks_;
+  std::vector<std::string> faults_;
   std::vector<shadow> watch_;  // one if checked
   std::vector<barrier_record> records_;
   std::vector<load> loads_;
@@ -647,8 +667,7 @@ class machine final : public sm_cluster, public watcher, private actor_names {
   meeting cluster_;
   std::vector<int> rounds_;  // the cluster barrier's round that each thread arrived in
   const pending_product* running_ = nullptr;
-  int commits_ = 0;
-  std::vector<std::string> faults_;
+  int commits_ = 0, unconfirmed_stores_ = 0;
 };
 
 }  // namespace kiln::twin

@@ -38,9 +38,9 @@ struct actor_names {
 
 class shadow {
  public:
-  /// `actors` rows of knowledge over `regions` shared memories of `bytes` each.
-  shadow(int actors, int regions, std::size_t bytes, const actor_names& names)
-      : bytes_(bytes), cells_(static_cast<std::size_t>(regions) * bytes), names_(names) {
+  /// `actors` rows of knowledge over `regions` shared memories of `bytes` each. Faults are appended to `reports`.
+  shadow(int actors, int regions, std::size_t bytes, const actor_names& names, std::vector<std::string>& reports)
+      : bytes_(bytes), cells_(static_cast<std::size_t>(regions) * bytes), reports_(reports), names_(names) {
     for (int a = 0; a < actors; ++a) add_actor();
   }
 
@@ -95,8 +95,6 @@ class shadow {
       c.reader = nobody, c.more = 0;
     }
   }
-
-  const std::vector<std::string>& reports() const { return reports_; }
 
   /// Adds a report; the same kind about the same two parties is told once.
   void report(int kind, int one, int other, std::string text) {
@@ -174,7 +172,7 @@ class shadow {
   std::vector<knowledge> known_;
   knowledge meeting_;
   std::vector<told> told_;
-  std::vector<std::string> reports_;
+  std::vector<std::string>& reports_;
   const actor_names& names_;
 };
 
