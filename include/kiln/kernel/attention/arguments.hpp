@@ -46,14 +46,15 @@ struct arguments {
 /// heads a group fills the 16 rows of a matrix instruction.
 struct query_tile {
   index batch, kv_head;
-  index first, rows;    ///< first packed row, and how many of them there are
+  index first;          ///< number of its first packed row
+  int rows;             ///< how many of its rows there are
   index queries, keys;  ///< of this sequence
-  index visible;        ///< keys that the tile's last row sees; no row sees more
+  int visible;          ///< keys that the tile's last row sees; no row sees more
 };
 
 template <class Arguments>
-KILN_FN index seen_by(const Arguments& p, const query_tile& t, int row) {
-  return row < t.rows ? visible_keys(p.mask, (t.first + row) / p.group, t.queries, t.keys) : t.visible;
+KILN_FN int seen_by(const Arguments& p, const query_tile& t, int row) {
+  return row < t.rows ? static_cast<int>(visible_keys(p.mask, (t.first + row) / p.group, t.queries, t.keys)) : t.visible;
 }
 
 /// Tile `number` of the whole problem. The last rows come first: under a causal mask they have the most to do.
@@ -69,8 +70,8 @@ KILN_FN query_tile tile_at(const Arguments& p, index number, int rows_of_tile) {
   t.queries = length(p.query_lengths, p.q.extents[1]);
   t.keys = length(p.key_lengths, p.k.extents[1]);
   t.first = (p.row_tiles - 1 - number % p.row_tiles) * rows_of_tile;
-  t.rows = max_of<index>(0, min_of<index>(rows_of_tile, t.queries * p.group - t.first));
-  t.visible = t.rows == 0 ? 0 : visible_keys(p.mask, (t.first + t.rows - 1) / p.group, t.queries, t.keys);
+  t.rows = static_cast<int>(max_of<index>(0, min_of<index>(rows_of_tile, t.queries * p.group - t.first)));
+  t.visible = t.rows == 0 ? 0 : static_cast<int>(visible_keys(p.mask, (t.first + t.rows - 1) / p.group, t.queries, t.keys));
   return t;
 }
 

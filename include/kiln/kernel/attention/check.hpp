@@ -7,6 +7,7 @@
 namespace kiln::attn {
 
 inline constexpr index largest_head_dim = 256;
+inline constexpr index most_keys = index{1} << 30;  // numbers of keys are ints in the kernels
 
 template <class T, int R, class S, int U>
 status check_operand(const char* name, const tensor<T, R, S, U>& v) {
@@ -65,6 +66,7 @@ status check(const Arguments& p, bool wants_lse) {
     return fail(errc::bad_shape, "operand `q` has ", q[2], " heads and `k` has ", k[2], ", needs the first to be a multiple of the second");
   if (q[3] > largest_head_dim) return fail(errc::unsupported, "operand `q` has head_dim ", q[3], ", needs at most ", largest_head_dim);
   if (v[3] > largest_head_dim) return fail(errc::unsupported, "operand `v` has head_dim ", v[3], ", needs at most ", largest_head_dim);
+  if (k[1] > most_keys) return fail(errc::unsupported, "operand `k` has ", k[1], " keys, needs at most ", most_keys);
   if (p.mask != causal::none && p.mask != causal::bottom_right && p.mask != causal::top_left)
     return fail(errc::bad_option, "option `mask` is ", static_cast<int>(p.mask), ", needs causal::none, causal::bottom_right or causal::top_left");
   if (!(p.scale - p.scale == 0)) return fail(errc::bad_option, "option `scale` is ", p.scale / 1.4426950f, ", needs a finite number");

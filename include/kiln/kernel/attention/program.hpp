@@ -17,7 +17,7 @@ KILN_FN constexpr swizzle swizzle_of(int cols) {
 template <class Arguments, class Config>
 struct program {
   using value = typename Arguments::value_type;
-  using math = std::conditional_t<Config::is_sm80, sm80_math<value, Config::keys, Config::dim>, simt_math<value, Config::keys, Config::dim>>;
+  using math = std::conditional_t<Config::is_sm80, sm80_math<value, Config::keys, Config::dim>, simt_math<Config::keys, Config::dim>>;
   static constexpr int rows = Config::rows, keys = Config::keys;
   static constexpr int warp_rows = math::rows, warps = rows / warp_rows, threads = 32 * warps;
   static constexpr bool async = Config::slots > 1;
@@ -26,7 +26,7 @@ struct program {
   using parameters = Arguments;
   using tile = query_tile;
   template <int Rows>
-  using lines = shared_tile<value, Rows, Config::dim, swizzle_of<value>(Config::dim)>;
+  using lines = shared_tile<typename math::tile_value, Rows, Config::dim, swizzle_of<typename math::tile_value>(Config::dim)>;
   struct resident {
     lines<rows> q;
     typename math::scratch of_warp[warps];
@@ -37,11 +37,11 @@ struct program {
   template <class Block>
   using state = fragments<typename math::registers, 1, Block>;
 
-  KILN_FN static int steps(const parameters&, const tile& t) { return static_cast<int>(ceil_div<index>(t.visible, keys)); }
+  KILN_FN static int steps(const parameters&, const tile& t) { return ceil_div(t.visible, keys); }
 
   template <class Block>
   KILN_FN static void load_resident(Block block, const parameters& p, const tile& t, resident& r) {
-    load_lines<async, math::reads_padding>(block, r.q, p.head_dim, p.q.strides[3], p.q_vectors, [&](int row) -> const value* {
+    load_lines<async, math::reads_padding, value>(block, r.q, p.head_dim, p.q.strides[3], p.q_vectors, [&](int row) -> const value* {
       if (row >= t.rows) return nullptr;
       const index packed = t.first + row, query = packed / p.group, member = packed - query * p.group;
       return p.q.data + t.batch * p.q.strides[0] + query * p.q.strides[1] + (t.kv_head * p.group + member) * p.q.strides[2];
@@ -51,11 +51,12 @@ struct program {
   /// Keys that no row of the tile sees are not read: they count as zeros.
   template <class Block>
   KILN_FN static void load(Block block, const parameters& p, const tile& t, int step, slot& s) {
-    const index first = static_cast<index>(step) * keys;
+    const int first = step * keys;
     const auto some = [&](auto& to, const auto& from, int cols, bool vectors) {
       const value* head = from.data + t.batch * from.strides[0] + t.kv_head * from.strides[2] + first * from.strides[1];
-      const index inside = t.visible - first, apart = from.strides[1];
-      load_lines<async, math::reads_padding>(block, to, cols, from.strides[3], vectors,
+      const index apart = from.strides[1];
+      const int inside = t.visible - first;
+      load_lines<async, math::reads_padding, value>(block, to, cols, from.strides[3], vectors,
                                              [=](int row) -> const value* { return row < inside ? head + row * apart : nullptr; });
     };
     some(s.k, p.k, p.head_dim, p.k_vectors);
@@ -76,9 +77,8 @@ struct program {
     block.template split<32>([&](auto warp) {
       const int number = warp.number(), row0 = number * warp_rows;
       if (row0 >= t.rows) return;
-      const index first = static_cast<index>(step) * keys;
-      const step_extents e{first,      static_cast<int>(min_of<index>(keys, t.visible - first)), static_cast<int>(min_of<index>(warp_rows, t.rows - row0)),
-                           p.head_dim, p.value_dim, p.scale};
+      const int first = step * keys;
+      const step_extents e{first, min_of(keys, t.visible - first), min_of(warp_rows, t.rows - row0), p.head_dim, p.value_dim, p.scale};
       math::compute(warp, r.q, s.k, s.v, row0, e, r.of_warp[number], registers_of(warp, st));
     });
   }

@@ -46,7 +46,7 @@ status run(const host_executor& ex, const Arguments& p, index tiles) {
 inline namespace KILN_ABI {
 
 template <class Kernel, class Arguments>
-__global__ void __launch_bounds__(Kernel::threads) attention_kernel(const __grid_constant__ Arguments p, const index tiles) {
+__global__ void __launch_bounds__(Kernel::threads, 1) attention_kernel(const __grid_constant__ Arguments p, const index tiles) {
   extern __shared__ __align__(16) unsigned char kiln_shared_memory[];
   const block_scope<on_device, Kernel::threads> block;
   const std::uint32_t base = sm80::shared_address(kiln_shared_memory);

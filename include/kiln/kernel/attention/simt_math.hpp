@@ -9,12 +9,13 @@
 
 namespace kiln::attn {
 
-template <class T, int Keys, int Dim>
+template <int Keys, int Dim>
 struct simt_math {
   static_assert(Keys == 32, "a lane has one key");
   static constexpr int rows = 8, step = 4;
   static constexpr int cols = Dim / 32, width = cols % 4 == 0 ? 4 : cols % 2 == 0 ? 2 : 1, groups = cols / width;
   static constexpr bool reads_padding = false;
+  using tile_value = float;  // widened once on the way in
 
   struct scratch {
     shared_tile<float, rows, Keys, swizzle::none> weights;
@@ -22,7 +23,7 @@ struct simt_math {
   struct registers {
     float out[rows][cols];
     online_softmax softmax[rows];  // its sum is of this lane's keys
-    index seen[rows];
+    int seen[rows];
   };
 
   /// `seen(row)`: how many keys the row sees.
@@ -54,7 +55,7 @@ struct simt_math {
           if (Warp::host && i >= e.rows) break;
           const auto x = q.template load<step>(warp, lane, row0 + i, d);
           KILN_UNROLL
-          for (int n = 0; n < step; ++n) dot[i][n] += static_cast<float>(x[n]) * static_cast<float>(y[n]);
+          for (int n = 0; n < step; ++n) dot[i][n] += x[n] * y[n];
         }
       }
       const registers& r = of(lane);
@@ -105,7 +106,7 @@ struct simt_math {
               // A key of no weight does not reach the result, whatever its value is.
               if (weight[i][n] == 0) continue;
               KILN_UNROLL
-              for (int c = 0; c < width; ++c) r.out[i][g * width + c] += weight[i][n] * static_cast<float>(x[c]);
+              for (int c = 0; c < width; ++c) r.out[i][g * width + c] += weight[i][n] * x[c];
             }
           }
         }

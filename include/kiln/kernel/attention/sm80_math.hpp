@@ -15,6 +15,7 @@ struct sm80_math {
   static_assert(sizeof(T) == 2, "attention: the sm80 instructions take f16 and bf16; float takes instructions::simt");
   static constexpr int rows = 16, depth = sm80::mma_k<T>;
   static constexpr bool reads_padding = true;
+  using tile_value = T;
   // Wider rows would not fit into the registers beside the accumulators.
   static constexpr bool q_stays = Dim <= 128;
   static constexpr int score_blocks = Keys / 8, out_blocks = Dim / 8;
@@ -23,8 +24,8 @@ struct sm80_math {
   struct registers {
     float out[out_blocks * 4];  // block j of 16 x 8: registers 4 j to 4 j + 3, at mma_c
     online_softmax softmax[2];  // rows lane / 4 and lane / 4 + 8; the sum is of this lane's keys
-    index seen[2];
-    index least;                // seen by the warp's first row; no row sees fewer keys
+    int seen[2];                // keys that the rows see
+    int least;                  // seen by the warp's first row; no row sees fewer keys
     std::uint32_t q[q_stays ? Dim / depth * 4 : 1];
   };
 
@@ -51,13 +52,13 @@ struct sm80_math {
     scores(warp, q, k, row0, e, of, score);
 
     // Keys are masked by number, never by adding to their scores: what lies in them does not matter.
-    const index least = of(0).least;
+    const int least = of(0).least;
     const bool masked = e.first + Keys > least;
     fragments<float, 2, Warp> top;
     warp.each([&](int lane) {
       const registers& r = of(lane);
       float* s = score.of(lane);
-      const int seen[2] = {within(r.seen[0] - e.first), within(r.seen[1] - e.first)};
+      const int seen[2] = {r.seen[0] - e.first, r.seen[1] - e.first};
       float most[2] = {online_softmax::nothing, online_softmax::nothing};
       KILN_UNROLL
       for (int i = 0; i < score_blocks * 4; ++i) {
@@ -117,12 +118,18 @@ struct sm80_math {
   }
 
  private:
-  KILN_FN static int within(index keys) { return keys < 0 ? 0 : keys > Keys ? Keys : static_cast<int>(keys); }
+  /// The address of (row + down, col + right) in a tile, `down` a multiple of 8 and `right` of 16. Only the part that the
+  /// swizzle mixes is computed for each lane: a few sums serve all steps, where one for each would fill the registers.
+  template <class Tile>
+  KILN_FN static const T* address(const Tile& from, int row, int col, int down, int right) {
+    const int at = Tile::offset(row, col + right % Tile::panel_cols) + down * Tile::row_bytes + right / Tile::panel_cols * Tile::panel_bytes;
+    return reinterpret_cast<const T*>(from.storage + at);
+  }
 
   template <class Warp, class QTile, class To>
   KILN_FN static void load_q(Warp warp, const QTile& q, int row0, int d, To to) {
     sm80::ldmatrix<4>(
-        warp, [&](int lane) { return q.address(row0 + ldmatrix_a<16>(lane).row, d + ldmatrix_a<16>(lane).col); }, to);
+        warp, [&](int lane) { return address(q, row0 + ldmatrix_a<16>(lane).row, ldmatrix_a<16>(lane).col, 0, d); }, to);
   }
 
   template <class Warp, class QTile, class Tile, class Of>
@@ -145,7 +152,7 @@ struct sm80_math {
       for (int j = 0; j < score_blocks; j += 2) {
         if (Warp::host && 8 * j >= e.keys) break;
         sm80::ldmatrix<4>(
-            warp, [&](int lane) { return k.address(8 * j + ldmatrix_b<16>(lane).row, d + ldmatrix_b<16>(lane).col); },
+            warp, [&](int lane) { return address(k, ldmatrix_b<16>(lane).row, ldmatrix_b<16>(lane).col, 8 * j, d); },
             [&](int lane) { return y.of(lane); });
         KILN_UNROLL
         for (int h = 0; h < 2; ++h)
@@ -166,7 +173,11 @@ struct sm80_math {
       for (int c = 0; c < out_blocks; c += 2) {
         if (Warp::host && 8 * c >= e.value_dim) break;
         sm80::ldmatrix_trans<4>(
-            warp, [&](int lane) { return v.address(j + ldmatrix_b_trans(lane).row, 8 * c + ldmatrix_b_trans(lane).col); },
+            warp,
+            [&](int l) {
+              const int lane = Clean ? computed_here(l) : l;
+              return address(v, ldmatrix_b_trans(lane).row, ldmatrix_b_trans(lane).col, j, 8 * c);
+            },
             [&](int lane) { return y.of(lane); });
         if constexpr (Clean) {
           warp.each([&](int lane) {
@@ -183,6 +194,14 @@ struct sm80_math {
     }
   }
 
+  /// Hides where a number comes from, so that the rare path's addresses are not kept in registers for the whole loop.
+  KILN_FN static int computed_here(int x) {
+#if defined(__CUDA_ARCH__)
+    asm volatile("" : "+r"(x));
+#endif
+    return x;
+  }
+
   static constexpr std::uint32_t exponent = std::is_same_v<T, f16> ? 0x7c00 : 0x7f80;
   KILN_FN static bool is_finite(std::uint32_t bits) { return (bits & exponent) != exponent; }
   KILN_FN static std::uint32_t only_finite(std::uint32_t both) {
@@ -192,7 +211,8 @@ struct sm80_math {
   template <class Warp, class Tile>
   KILN_FN static bool not_all_finite(Warp warp, const Tile& v, const step_extents& e) {
     fragments<int, 1, Warp> found;
-    warp.each([&](int lane) {
+    warp.each([&](int l) {
+      const int lane = computed_here(l);
       int any = 0;
       KILN_NO_UNROLL
       for (int c = lane; c < Keys * Dim / 8; c += 32) {
@@ -202,7 +222,7 @@ struct sm80_math {
         KILN_UNROLL
         for (int i = 0; i < 8; ++i) any |= is_finite(x[i].bits) ? 0 : 1;
       }
-      found.of(lane)[0] = any;
+      found.of(l)[0] = any;
     });
     group_reduce<32>(warp, found, [](int a, int b) { return a | b; });
     return found.of(0)[0] != 0;
@@ -211,15 +231,22 @@ struct sm80_math {
   /// Infinities and NaNs of V, to the rows that see them.
   template <class Warp, class Tile, class Of>
   KILN_FN static void add_not_finite(Warp warp, const Tile& v, const step_extents& e, Of of) {
-    warp.each([&](int lane) {
-      registers& r = of(lane);
-      KILN_NO_UNROLL
-      for (int j = 0; j < e.keys; ++j) {
-        KILN_UNROLL
-        for (int i = 0; i < out_blocks * 4; ++i) {
-          const T x = v.template load<1>(warp, lane, j, i / 4 * 8 + mma_c(lane, i % 4).col)[0];
-          if (!is_finite(x.bits) && e.first + j < r.seen[i % 4 / 2]) r.out[i] += static_cast<float>(x);
+    warp.each([&](int l) {
+      const int lane = computed_here(l);
+      registers& r = of(l);
+      const int seen[2] = {r.seen[0] - e.first, r.seen[1] - e.first};
+      KILN_UNROLL
+      for (int c = 0; c < out_blocks; ++c) {
+        float more[4] = {};
+        KILN_NO_UNROLL
+        for (int j = 0; j < e.keys; ++j) {
+          const auto x = v.template load<2>(warp, lane, j, 8 * c + lane % 4 * 2);
+          KILN_UNROLL
+          for (int i = 0; i < 4; ++i)
+            if (!is_finite(x[i % 2].bits) && j < seen[i / 2]) more[i] += static_cast<float>(x[i % 2]);
         }
+        KILN_UNROLL
+        for (int i = 0; i < 4; ++i) r.out[4 * c + i] += more[i];
       }
     });
   }

@@ -7,7 +7,7 @@ namespace kiln::attn {
 
 /// One step of one warp: where it stands among the keys, and what of its tiles is inside the problem.
 struct step_extents {
-  index first;               ///< number of the step's first key
+  int first;                 ///< number of the step's first key
   int keys, rows;            ///< inside: keys of the step that some row of the tile sees, rows of the warp
   int head_dim, value_dim;
   float scale;               ///< times log2(e)
