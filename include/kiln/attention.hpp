@@ -90,19 +90,18 @@ template <class Arguments, class V>
 void attach(Arguments& p, const log_sum_exp_of<V>& o) {
   p.lse = o.view;
 }
+enum class option { none, key_lengths, query_lengths, log_sum_exp };
 template <class O>
-inline constexpr bool is_option = false;
+inline constexpr option kind_of = option::none;
 template <class V>
-inline constexpr bool is_option<key_lengths_of<V>> = true;
+inline constexpr option kind_of<key_lengths_of<V>> = option::key_lengths;
 template <class V>
-inline constexpr bool is_option<query_lengths_of<V>> = true;
+inline constexpr option kind_of<query_lengths_of<V>> = option::query_lengths;
 template <class V>
-inline constexpr bool is_option<log_sum_exp_of<V>> = true;
-
-template <class O>
-inline constexpr bool is_lse = false;
-template <class V>
-inline constexpr bool is_lse<log_sum_exp_of<V>> = true;
+inline constexpr option kind_of<log_sum_exp_of<V>> = option::log_sum_exp;
+/// How often an option of this kind is given.
+template <option Kind, class... Options>
+inline constexpr int times_given = ((kind_of<Options> == Kind ? 1 : 0) + ... + 0);
 
 template <class T>
 inline constexpr bool is_element = std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, float>;
@@ -171,17 +170,20 @@ status attention(const Executor& ex, const Q& q, const K& k, const V& v, const O
                 "attention: q, k and v have one element type: f16, bf16 or float");
   static_assert(attn::is_element<typename Out::value_type> && !std::is_const_v<typename Out::element>,
                 "attention: out has elements of f16, bf16 or float that are not const");
-  static_assert((attn::is_option<Options> && ...), "attention: what follows the options are key_lengths(view), query_lengths(view) or log_sum_exp(view)");
+  static_assert(((attn::kind_of<Options> != attn::option::none) && ...),
+                "attention: what follows the options are key_lengths(view), query_lengths(view) or log_sum_exp(view)");
+  constexpr attn::given has{attn::times_given<attn::option::key_lengths, Options...>, attn::times_given<attn::option::query_lengths, Options...>,
+                            attn::times_given<attn::option::log_sum_exp, Options...>};
+  static_assert(has.key_lengths <= 1 && has.query_lengths <= 1 && has.lse <= 1, "attention: each option is given at most once");
 
   attn::arguments<T, typename Out::value_type, space> p{};
   p.q = q, p.k = k, p.v = v, p.out = out;
-  p.lse.extents[0] = p.key_lengths.extents[0] = p.query_lengths.extents[0] = -1;
   (attn::attach(p, more), ...);
   p.mask = options.mask.value;
   const index dim = q.extents[3], dim_v = v.extents[3];
   p.scale = options.scale.value_or(dim > 0 ? 1.0f / std::sqrt(static_cast<float>(dim)) : 1.0f) * log2_e;
-  KILN_TRY(attn::check(p, (attn::is_lse<Options> || ...)));
-  if (p.q.extents[0] == 0 || p.q.extents[1] == 0 || p.q.extents[2] == 0 || (dim_v == 0 && p.lse.data == nullptr)) return {};
+  KILN_TRY(attn::check(p, has));
+  if (p.q.extents[0] == 0 || p.q.extents[1] == 0 || p.q.extents[2] == 0 || (dim_v == 0 && has.lse == 0)) return {};
 
   p.head_dim = static_cast<int>(dim), p.value_dim = static_cast<int>(dim_v);
   p.group = p.q.extents[2] / p.k.extents[2];

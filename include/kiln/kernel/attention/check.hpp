@@ -35,7 +35,6 @@ status check_apart(const char* name, const A& out, const char* other, const B& i
 
 template <class Lengths>
 status check_lengths(const char* name, const Lengths& lengths, index batch, index most) {
-  if (lengths.extents[0] < 0) return {};  // not given
   KILN_TRY(check_operand(name, lengths));
   KILN_TRY(check_extent(name, "extent", lengths.extents[0], batch, "the batch of `q`"));
   if constexpr (std::is_same_v<typename Lengths::space, host_space>) {
@@ -46,8 +45,13 @@ status check_lengths(const char* name, const Lengths& lengths, index batch, inde
   return {};
 }
 
+/// Which options a call has, each 0 or 1.
+struct given {
+  int key_lengths, query_lengths, lse;
+};
+
 template <class Arguments>
-status check(const Arguments& p, bool wants_lse) {
+status check(const Arguments& p, const given& has) {
   KILN_TRY(check_operand("q", p.q));
   KILN_TRY(check_operand("k", p.k));
   KILN_TRY(check_operand("v", p.v));
@@ -70,8 +74,8 @@ status check(const Arguments& p, bool wants_lse) {
   if (p.mask != causal::none && p.mask != causal::bottom_right && p.mask != causal::top_left)
     return fail(errc::bad_option, "option `mask` is ", static_cast<int>(p.mask), ", needs causal::none, causal::bottom_right or causal::top_left");
   if (!(p.scale - p.scale == 0)) return fail(errc::bad_option, "option `scale` is ", p.scale / 1.4426950f, ", needs a finite number");
-  KILN_TRY(check_lengths("key_lengths", p.key_lengths, q[0], k[1]));
-  KILN_TRY(check_lengths("query_lengths", p.query_lengths, q[0], q[1]));
+  if (has.key_lengths != 0) KILN_TRY(check_lengths("key_lengths", p.key_lengths, q[0], k[1]));
+  if (has.query_lengths != 0) KILN_TRY(check_lengths("query_lengths", p.query_lengths, q[0], q[1]));
 
   if (overlaps_itself(p.out)) return fail(errc::bad_stride, "operand `out` has two elements at one address, needs a place for each");
   KILN_TRY(check_apart("out", p.out, "q", p.q, true));
@@ -79,7 +83,7 @@ status check(const Arguments& p, bool wants_lse) {
   KILN_TRY(check_apart("out", p.out, "v", p.v));
   KILN_TRY(check_apart("out", p.out, "key_lengths", p.key_lengths));
   KILN_TRY(check_apart("out", p.out, "query_lengths", p.query_lengths));
-  if (!wants_lse) return {};
+  if (has.lse == 0) return {};
   KILN_TRY(check_operand("log_sum_exp", p.lse));
   KILN_TRY(check_extent("log_sum_exp", "batch", p.lse.extents[0], q[0], "the batch of `q`"));
   KILN_TRY(check_extent("log_sum_exp", "length", p.lse.extents[1], q[1], "the queries of `q`"));
