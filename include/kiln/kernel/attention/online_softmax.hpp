@@ -25,9 +25,9 @@ KILN_FN float power_of_two(float x) {
 #endif
 }
 /// The larger; a NaN is passed over.
-KILN_FN float larger(float a, float b) { return b > a ? b : a; }
+KILN_FN float larger_number(float a, float b) { return b > a ? b : a; }
 struct larger_of {
-  KILN_FN float operator()(float a, float b) const { return larger(a, b); }
+  KILN_FN float operator()(float a, float b) const { return larger_number(a, b); }
 };
 }  // namespace detail
 
@@ -40,7 +40,7 @@ struct online_softmax {
 
   /// Takes note of a largest score; the factor is for what the caller has summed up so far.
   KILN_FN float raise(float score) {
-    const float next = detail::larger(top, score);
+    const float next = detail::larger_number(top, score);
     const float factor = top == next ? 1.0f : detail::power_of_two(top - next);
     top = next;
     sum *= factor;

@@ -64,7 +64,7 @@ struct sm80_math {
       for (int i = 0; i < score_blocks * 4; ++i) {
         s[i] *= e.scale;
         if (masked && i / 4 * 8 + mma_c(lane, i % 4).col >= seen[i % 4 / 2]) s[i] = online_softmax::nothing;
-        most[i % 4 / 2] = kiln::detail::larger(most[i % 4 / 2], s[i]);
+        most[i % 4 / 2] = kiln::detail::larger_number(most[i % 4 / 2], s[i]);
       }
       top.of(lane)[0] = most[0], top.of(lane)[1] = most[1];
     });
