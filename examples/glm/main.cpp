@@ -1,4 +1,5 @@
 // kiln-glm: greedy generation with a GLM model on Kiln's kernels.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -46,7 +47,18 @@ bool demo(const options& o, const config& c, place where) {
   return equal;
 }
 
+void warn_of_length(const options& o, const config& c) {
+  for (std::size_t b = 0; b < o.prompts.size(); ++b) {
+    const std::int64_t length = static_cast<std::int64_t>(o.prompts[b].size()) + o.generate;
+    if (length > c.max_positions) {
+      std::fprintf(stderr, "kiln-glm: prompt %zu and its answer have %lld tokens, the model was made for %lld\n", b,
+                   static_cast<long long>(length), static_cast<long long>(c.max_positions));
+    }
+  }
+}
+
 void generate(const options& o, const config& c, place where) {
+  warn_of_length(o, c);
   const number type = o.type.value_or(number::f32);
   const auto loading = clock_type::now();
   const auto model = open_session(o.folder, c, where, type);

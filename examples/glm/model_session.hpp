@@ -48,14 +48,4 @@ class model_session final : public session {
   forward<T, Executor> forward_;
 };
 
-template <class T>
-std::unique_ptr<session> open_model(const std::filesystem::path& folder, const config& c, place where) {
-  if (where == place::host) return std::make_unique<model_session<T, kiln::host_executor>>(kiln::host, folder, c);
-#if defined(__CUDACC__)
-  return std::make_unique<model_session<T, kiln::device>>(kiln::device(), folder, c);
-#else
-  fail(why_no_device());
-#endif
-}
-
 }  // namespace glm

@@ -1,5 +1,5 @@
-// What the program needs to know about executors and types before it opens a session.
-#include "session.hpp"
+// Executors and element types, chosen at run time.
+#include "model_session.hpp"
 
 #if defined(__CUDACC__)
 #include <cuda_runtime_api.h>
@@ -21,13 +21,27 @@ std::string why_no_device() {
 #endif
 }
 
+namespace {
+
+template <class T>
+std::unique_ptr<session> open_typed(const std::filesystem::path& folder, const config& c, place where) {
+  if (where == place::host) return std::make_unique<model_session<T, kiln::host_executor>>(kiln::host, folder, c);
+#if defined(__CUDACC__)
+  return std::make_unique<model_session<T, kiln::device>>(kiln::device(), folder, c);
+#else
+  fail(why_no_device());
+#endif
+}
+
+}  // namespace
+
 std::unique_ptr<session> open_session(const std::filesystem::path& folder, const config& c, place where, number type) {
   switch (type) {
-    case number::f32: return open_f32(folder, c, where);
-    case number::bf16: return open_bf16(folder, c, where);
-    case number::f16: return open_f16(folder, c, where);
+    case number::f32: return open_typed<float>(folder, c, where);
+    case number::bf16: return open_typed<kiln::bf16>(folder, c, where);
+    case number::f16: return open_typed<kiln::f16>(folder, c, where);
   }
-  return nullptr;
+  fail("no such element type");
 }
 
 }  // namespace glm

@@ -32,9 +32,4 @@ std::string why_no_device();
 /// Loads the weights of a folder. Throws `error` where they do not fit the config.
 std::unique_ptr<session> open_session(const std::filesystem::path& folder, const config& c, place where, number type);
 
-/// The same for one element type; each is compiled in a file of its own.
-std::unique_ptr<session> open_f32(const std::filesystem::path& folder, const config& c, place where);
-std::unique_ptr<session> open_bf16(const std::filesystem::path& folder, const config& c, place where);
-std::unique_ptr<session> open_f16(const std::filesystem::path& folder, const config& c, place where);
-
 }  // namespace glm

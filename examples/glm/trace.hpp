@@ -1,8 +1,9 @@
 #pragma once
 /// Gathers Kiln's own records of its launches, and prints a line per kind of kernel.
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <mutex>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,14 +24,22 @@ class launch_trace {
 
   /// One line per step and kernel, in the order of their first launch.
   void print(std::FILE* out) const {
-    std::fprintf(out, "%-14s %-14s %-30s %-34s %8s %12s %12s\n", "step", "program", "schedule", "fused", "launches", "us each",
-                 "kB each");
+    int width[4] = {4, 7, 8, 5};
+    for (const line& l : lines_) {
+      const char* const texts[4] = {l.step, l.record.program, l.record.schedule, l.record.fused};
+      for (int i = 0; i < 4; ++i) width[i] = std::max(width[i], static_cast<int>(std::strlen(texts[i])));
+    }
+    const auto begin = [&](const char* step, const char* program, const char* schedule, const char* fused) {
+      std::fprintf(out, "%-*s  %-*s  %-*s  %-*s", width[0], step, width[1], program, width[2], schedule, width[3], fused);
+    };
+    begin("step", "program", "schedule", "fused");
+    std::fprintf(out, "  launches     us each     kB each\n");
     double seconds = 0;
     long launches = 0;
     for (const line& l : lines_) {
-      std::fprintf(out, "%-14s %-14s %-30s %-34s %8ld %12.1f %12.1f\n", l.step, l.record.program, l.record.schedule,
-                   l.record.fused[0] == '\0' ? "-" : l.record.fused, l.launches, 1e6 * l.seconds / double(l.launches),
-                   1e-3 * l.bytes / double(l.launches));
+      begin(l.step, l.record.program, l.record.schedule, l.record.fused);
+      const double n = static_cast<double>(l.launches);
+      std::fprintf(out, "  %8ld  %10.1f  %10.1f\n", l.launches, 1e6 * l.seconds / n, 1e-3 * l.bytes / n);
       seconds += l.seconds;
       launches += l.launches;
     }

@@ -1,0 +1,10 @@
+#include "forward_steps.hpp"
+
+namespace glm {
+
+template class forward<kiln::f16, kiln::host_executor>;
+#if defined(__CUDACC__)
+template class forward<kiln::f16, kiln::device>;
+#endif
+
+}  // namespace glm

@@ -1,9 +1,0 @@
-#include "model_session.hpp"
-
-namespace glm {
-
-std::unique_ptr<session> open_f16(const std::filesystem::path& folder, const config& c, place where) {
-  return open_model<kiln::f16>(folder, c, where);
-}
-
-}  // namespace glm
