@@ -44,13 +44,16 @@ __global__ void __launch_bounds__(128) product(float* out, int hot) {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
   float d[registers] = {};
+  const std::uint64_t from_a = descriptor(a), from_b = descriptor(b);
   if (hot < 0) {
     asm volatile("wgmma.fence.sync.aligned;" : KILN_D : : "memory");
     asm volatile(
         "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 {%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15}, %16, %17, "
         "1, 1, 1, 0, 0;"
         : KILN_D
-        : "l"(descriptor(a)), "l"(descriptor(b)));
+        : "l"(from_a), "l"(from_b));
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    asm volatile("wgmma.wait_group.sync.aligned 0;" : KILN_D : : "memory");
   } else {
     std::uint32_t r[4] = {};
     for (int i = 0; i < 8; ++i) {
@@ -61,10 +64,10 @@ __global__ void __launch_bounds__(128) product(float* out, int hot) {
         "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 {%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15}, "
         "{%16,%17,%18,%19}, %20, 1, 1, 1, 0;"
         : KILN_D
-        : "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]), "l"(descriptor(b)));
+        : "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]), "l"(from_b));
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    asm volatile("wgmma.wait_group.sync.aligned 0;" : KILN_D : : "memory");
   }
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
   for (int i = 0; i < registers; ++i) out[t * registers + i] = d[i];
 #endif
 }

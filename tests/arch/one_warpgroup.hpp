@@ -22,6 +22,10 @@ __global__ void __launch_bounds__(KILN_SM90A ? 128 : threads_without_sm90a) one_
   body(scope<on_device, 128>{}, warpgroup_memory);
 #endif
 }
+
+struct empty_body {
+  KILN_FN void operator()(scope<on_device, 128>, unsigned char*) const {}
+};
 #endif
 
 /// Why the executor cannot run Hopper's instructions here; empty if it can.
@@ -29,11 +33,8 @@ template <class Executor>
 std::string no_sm90() {
 #if defined(__CUDACC__)
   if constexpr (!Executor::on_host) {
-    struct nothing {
-      KILN_FN void operator()(scope<on_device, 128>, unsigned char*) const {}
-    };
     cudaFuncAttributes a{};
-    if (const auto e = cudaFuncGetAttributes(&a, one_warpgroup_kernel<nothing>); e != cudaSuccess) {
+    if (const auto e = cudaFuncGetAttributes(&a, one_warpgroup_kernel<empty_body>); e != cudaSuccess) {
       (void)cudaGetLastError();
       return std::string("no code for this GPU: ") + cudaGetErrorString(e);
     }

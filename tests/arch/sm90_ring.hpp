@@ -87,7 +87,7 @@ struct ring {
         if (Fault != plant::no_wait_for_data) sm90::wait(group, s.full[at.slot], at.parity);
         const auto a = sm90::k_major_descriptor<swizzle::b128>(group, s.a[at.slot] + number * 64 * tile_k * 2);
         const auto b = sm90::k_major_descriptor<swizzle::b128>(group, s.b[at.slot]);
-        sm90::wgmma_fence(group, acc);
+        sm90::wgmma_fence(group);
         KILN_UNROLL
         for (int j = 0; j < 4; ++j) sm90::wgmma<bf16>(group, acc, a.plus(32 * j), b.plus(32 * j), k + j > 0);
         sm90::wgmma_commit(group);

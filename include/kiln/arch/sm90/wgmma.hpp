@@ -61,7 +61,8 @@ KILN_FN void touch([[maybe_unused]] fragments<T, N, Scope>& f) {
 }  // namespace detail
 
 /// Before the first wgmma, and again after its registers (accumulators, or A) were written: orders those writes before it.
-/// Name the registers that were written.
+/// Name the registers that were written, and none that a product still in flight uses. Make descriptors before it: a branch
+/// between fence and wgmma makes the assembler fence again (its remark C7519).
 KILN_HOST_CALLS template <class Scope, class... Fragments>
 KILN_FN void wgmma_fence([[maybe_unused]] Scope where, Fragments&... written) {
   static_assert(Scope::threads == 128, "wgmma_fence: a step of a warpgroup, 128 threads");
