@@ -111,12 +111,10 @@ void agrees_with_hardware(const char* type) {
 }
 
 TEST(fragment_maps, m16n8k16_equals_what_a_gpu_did) {
-  KILN_NEEDS_CAPTURE();
   agrees_with_hardware<16>("f16");
   agrees_with_hardware<16>("bf16");
 }
 TEST(fragment_maps, m16n8k32_equals_what_a_gpu_did) {
-  KILN_NEEDS_CAPTURE();
   agrees_with_hardware<8>("s8");
 }
 
@@ -151,7 +149,6 @@ void ldmatrix_agrees(int count) {
 }
 
 TEST(fragment_maps, ldmatrix_and_stmatrix_equal_what_a_gpu_did) {
-  KILN_NEEDS_CAPTURE();
   for (int count : {1, 2, 4}) {
     ldmatrix_agrees<false>(count);
     ldmatrix_agrees<true>(count);

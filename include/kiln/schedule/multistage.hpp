@@ -46,9 +46,10 @@ struct ring_schedule {
       for (int step = 0; step < steps; ++step) {
         sm80::cp_async_wait<Slots - 2>(block);
         sync(block);  // this step's slot is full for everyone, and everyone has read the slot that the next load fills
+        // The loads come behind the products, so that they are issued while the matrix units still work.
+        Program::compute(block, p, tile, step, memory.slots[read], state);
         if (step + Slots - 1 < steps) Program::load(block, p, tile, step + Slots - 1, memory.slots[write]);
         sm80::cp_async_commit(block);
-        Program::compute(block, p, tile, step, memory.slots[read], state);
         read = read + 1 == Slots ? 0 : read + 1;
         write = write + 1 == Slots ? 0 : write + 1;
       }

@@ -33,6 +33,7 @@ struct gemm_arguments {
   using accumulator = accumulator_t<a_type, b_type>;
   static constexpr int products = Products;
   static constexpr int sink_count = sizeof...(Sinks);
+  static constexpr bool any_reduction = (Sinks::reduces || ...);
   static constexpr major a_major = A::unit_axis == 2 ? major::k : A::unit_axis == 1 ? major::mn : major::none;
   static constexpr major b_major = B::unit_axis == 1 ? major::k : B::unit_axis == 2 ? major::mn : major::none;
 

@@ -26,6 +26,11 @@ struct cluster {
   static constexpr int value = C;
 };
 
+/// 8-bit floats: add the unit's sums to float32 registers every 128 elements of K (the default), or leave them in the unit,
+/// which keeps about 13 fraction bits (Hopper).
+struct promoted {};
+struct fast_accumulation {};
+
 /// Schedules: who does what when.
 struct serial {};            ///< one slot: load, barrier, product, barrier
 struct multistage {};        ///< a ring filled by cp.async, one block-wide role
@@ -59,6 +64,8 @@ inline constexpr bool is_cluster = false;
 template <int C>
 inline constexpr bool is_cluster<cluster<C>> = true;
 template <class T>
+inline constexpr bool is_accumulation = std::is_same_v<T, promoted> || std::is_same_v<T, fast_accumulation>;
+template <class T>
 inline constexpr bool is_schedule =
     std::is_same_v<T, serial> || std::is_same_v<T, multistage> || std::is_same_v<T, warp_specialized>;
 template <class T>
@@ -78,6 +85,8 @@ template <class T>
 struct warp_tile_test : std::bool_constant<is_warp_tile<T>> {};
 template <class T>
 struct cluster_test : std::bool_constant<is_cluster<T>> {};
+template <class T>
+struct accumulation_test : std::bool_constant<is_accumulation<T>> {};
 template <class T>
 struct schedule_test : std::bool_constant<is_schedule<T>> {};
 template <class T>
@@ -106,6 +115,8 @@ struct config {
       std::is_same_v<schedule, serial>
           ? 1
           : detail::pick_option<detail::stages_test, stages<hopper ? 4 : 3>, Options...>::type::value;
+  static constexpr bool promoted =
+      std::is_same_v<typename detail::pick_option<detail::accumulation_test, kiln::promoted, Options...>::type, kiln::promoted>;
   static constexpr int cluster_size = detail::pick_option<detail::cluster_test, cluster<1>, Options...>::type::value;
   static_assert(hopper == std::is_same_v<instruction_set, instructions::sm90>,
                 "config: warp_specialized goes with the sm90 instructions, serial and multistage with simt or sm80");

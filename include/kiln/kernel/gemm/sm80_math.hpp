@@ -34,56 +34,45 @@ struct sm80_math {
     return {r / 4 / cols * 16 + c.row, r / 4 % cols * 8 + c.col};
   }
 
-  /// acc += A[row0 .. row0 + WM, :] * B[:, col0 .. col0 + WN]. What lies outside the matrix is zero in the tiles; the
-  /// host skips the instructions that would only see such zeros.
+  /// acc += A[row0 .. row0 + WM, :] * B[:, col0 .. col0 + WN]. What lies outside the matrix is zero in the tiles; the host
+  /// skips the instructions that would only see such zeros. Fragments are fetched one step of K ahead of their products.
   template <class Warp, class ATile, class BTile, class Acc>
-  KILN_FN static void compute(Warp warp, const ATile& a, const BTile& b, int row0, int col0, coord inside,
-                              index k_inside, Acc&& acc) {
-    fragments<std::uint32_t, rows * 4, Warp> x;
-    fragments<std::uint32_t, cols * 2, Warp> y;
-    KILN_UNROLL
-    for (int k = 0; k < K; k += depth) {
-      if (Warp::host && k >= k_inside) break;
+  KILN_FN static void compute(Warp warp, const ATile& a, const BTile& b, int row0, int col0, coord inside, index k_inside, Acc&& acc) {
+    fragments<std::uint32_t, rows * 4, Warp> x[2];
+    fragments<std::uint32_t, cols * 2, Warp> y[2];
+    const auto a_at = [&](int lane) {
+      const tile_coord c = a_k_major ? ldmatrix_a<bits>(lane) : ldmatrix_a_trans(lane);
+      return a_k_major ? a.at(row0 + c.row, c.col) : a.at(c.row, row0 + c.col);
+    };
+    const auto b_at = [&](int lane) {
+      const tile_coord c = b_k_major ? ldmatrix_b<bits>(lane) : ldmatrix_b_trans(lane);
+      return b_k_major ? b.at(col0 + c.row, c.col) : b.at(c.row, col0 + c.col);
+    };
+    const auto fetch = [&](int k, int into) {
       KILN_UNROLL
       for (int i = 0; i < rows; ++i) {
         if (Warp::host && 16 * i >= inside.row) break;
-        const auto registers_of = [&](int lane) { return x.of(lane) + 4 * i; };
-        if constexpr (a_k_major) {
-          sm80::ldmatrix<4>(
-              warp,
-              [&](int lane) {
-                return a.address(row0 + 16 * i + ldmatrix_a<bits>(lane).row, k + ldmatrix_a<bits>(lane).col);
-              },
-              registers_of);
-        } else {
-          sm80::ldmatrix_trans<4>(
-              warp,
-              [&](int lane) {
-                return a.address(k + ldmatrix_a_trans(lane).row, row0 + 16 * i + ldmatrix_a_trans(lane).col);
-              },
-              registers_of);
-        }
+        const auto registers_of = [&](int lane) { return x[into].of(lane) + 4 * i; };
+        if constexpr (a_k_major)
+          sm80::ldmatrix<4>(warp, [&](int lane) { return a_at(lane).address(16 * i, k); }, registers_of);
+        else
+          sm80::ldmatrix_trans<4>(warp, [&](int lane) { return a_at(lane).address(k, 16 * i); }, registers_of);
       }
       KILN_UNROLL
       for (int j = 0; j < cols; j += 2) {
         if (Warp::host && 8 * j >= inside.col) break;
-        const auto registers_of = [&](int lane) { return y.of(lane) + 2 * j; };
-        if constexpr (b_k_major) {
-          sm80::ldmatrix<4>(
-              warp,
-              [&](int lane) {
-                return b.address(col0 + 8 * j + ldmatrix_b<bits>(lane).row, k + ldmatrix_b<bits>(lane).col);
-              },
-              registers_of);
-        } else {
-          sm80::ldmatrix_trans<4>(
-              warp,
-              [&](int lane) {
-                return b.address(k + ldmatrix_b_trans(lane).row, col0 + 8 * j + ldmatrix_b_trans(lane).col);
-              },
-              registers_of);
-        }
+        const auto registers_of = [&](int lane) { return y[into].of(lane) + 2 * j; };
+        if constexpr (b_k_major)
+          sm80::ldmatrix<4>(warp, [&](int lane) { return b_at(lane).address(8 * j, k); }, registers_of);
+        else
+          sm80::ldmatrix_trans<4>(warp, [&](int lane) { return b_at(lane).address(k, 8 * j); }, registers_of);
       }
+    };
+    fetch(0, 0);
+    KILN_UNROLL
+    for (int s = 0; s < K / depth; ++s) {
+      if (Warp::host && s * depth >= k_inside) break;
+      if (s + 1 < K / depth) fetch((s + 1) * depth, (s + 1) % 2);
       KILN_UNROLL
       for (int i = 0; i < rows; ++i) {
         if (Warp::host && 16 * i >= inside.row) break;
@@ -91,7 +80,7 @@ struct sm80_math {
         for (int j = 0; j < cols; ++j) {
           if (Warp::host && 8 * j >= inside.col) break;
           sm80::mma<element>(
-              warp, [&](int lane) { return x.of(lane) + 4 * i; }, [&](int lane) { return y.of(lane) + 2 * j; },
+              warp, [&](int lane) { return x[s % 2].of(lane) + 4 * i; }, [&](int lane) { return y[s % 2].of(lane) + 2 * j; },
               [&](int lane) { return acc(lane) + (i * cols + j) * 4; });
         }
       }

@@ -1,0 +1,175 @@
+#pragma once
+/// From a warpgroup's accumulators to the sinks on Hopper.
+///
+/// Stores whose rows are 16-byte aligned leave by TMA: the group writes 64 rows of 128 bytes into one of two buffers, one
+/// thread sends it off, and the group goes on while it is read. Other stores write pairs of neighbours straight to memory.
+/// With a reduction among the sinks all of them take the way through staging memory, as on other architectures.
+#include <kiln/arch/sm90.hpp>
+#include <kiln/epilogue/sinks.hpp>
+#include <kiln/kernel/gemm/arguments.hpp>
+#include <kiln/kernel/gemm/finish.hpp>
+#include <kiln/layout/wgmma.hpp>
+#include <kiln/tile/shared_tile.hpp>
+
+namespace kiln {
+
+/// How 16 rows of a warp and some columns lie in its accumulators: the one chunk of a staged finish.
+template <int Cols>
+struct wgmma_strip {
+  static constexpr int chunks = 1, chunk_rows = 16, chunk_registers = Cols / 2;
+  KILN_FN static constexpr coord position(int lane, int r) { return wgmma_d(lane, r); }
+};
+
+/// The maps by which sinks are stored; the bit of a sink is set if TMA can store it.
+template <class Arguments, class Where>
+struct store_maps {
+  sm90::tensor_map<Where> of_sink[Arguments::sink_count];
+  std::uint32_t usable = 0;
+};
+
+template <class Arguments, int Rows, int Cols>
+struct hopper_finish {
+  using accumulator = typename Arguments::accumulator;
+  static constexpr int products = Arguments::products;
+  static constexpr int strip = 32 / products;  ///< columns that a staged warp takes at a time
+  using staged = staged_finish<Arguments, wgmma_strip<strip>, 16, strip>;
+
+  struct alignas(1024) scratch {
+    union {
+      unsigned char buffers[2][64 * 128];
+      typename staged::scratch of_warp[4];
+    };
+    std::uint32_t flag;
+  };
+
+  static constexpr bool reduces = Arguments::any_reduction;
+  static constexpr index row_parts_of_tile = Cols / strip;
+  static constexpr index column_parts_of_group = Rows / 16;
+
+  /// Asks TMA for each sink; what it refuses is stored by threads.
+  template <class Where>
+  static void make_maps(const Arguments& p, store_maps<Arguments, Where>& maps) {
+    p.sinks.each([&](const auto& sink, auto number) {
+      using sink_type = std::remove_cvref_t<decltype(sink)>;
+      constexpr int i = decltype(number)::value;
+      if constexpr (!reduces) {
+        if constexpr (stored_by_rows<sink_type>) {
+          constexpr int cols = 128 / static_cast<int>(sizeof(typename sink_type::element));
+          auto r = sm90::matrix_request("d", sink.view.data, p.m, p.n, sink.view.stride(1), 64, cols);
+          r.rank = 3, r.extent[2] = p.batch, r.box[2] = 1;
+          r.stride[2] = (p.batch > 1 ? sink.view.stride(0) : round_up<index>(p.m * sink.view.stride(1), 16)) * static_cast<index>(sizeof(typename sink_type::element));
+          if (p.m == 1) r.stride[1] = round_up<index>(r.stride[1], 16);
+          if (sm90::make_tensor_map(maps.of_sink[i], r).ok()) maps.usable |= 1u << i;
+        }
+      }
+    });
+  }
+
+  /// `first` is the place of the group's rows in D. `acc[b]` holds rows 64 b to 64 b + 63, product after product.
+  template <class Group, class Fragments, class Where>
+  KILN_FN static void run(Group group, const Arguments& p, const store_maps<Arguments, Where>& maps, index batch, coord first,
+                          index row_part, index col_part, Fragments& acc, scratch& memory, int name) {
+    if constexpr (reduces) {
+      KILN_UNROLL
+      for (int b = 0; b < Rows / 64; ++b) {
+        group.template split<32>([&](auto warp) {
+          const int in_group = warp.number() % 4;
+          KILN_UNROLL
+          for (int c = 0; c < Cols / strip; ++c) {
+            staged::run(
+                warp, p, batch, coord{first.row + 64 * b + 16 * in_group, first.col + strip * c}, row_part + c, col_part + 4 * b + in_group,
+                [&](int lane, int q) -> const accumulator* { return acc[b].of(32 * in_group + lane) + q * (Cols / 2) + c * (strip / 2); },
+                memory.of_warp[in_group]);
+          }
+        });
+      }
+    } else {
+      int parity = 0;
+      KILN_UNROLL
+      for (int b = 0; b < Rows / 64; ++b) {
+        const coord at{first.row + 64 * b, first.col};
+        p.sinks.each([&](const auto& sink, auto number) {
+          using sink_type = std::remove_cvref_t<decltype(sink)>;
+          constexpr int i = decltype(number)::value;
+          if constexpr (stored_by_rows<sink_type>) {
+            if (maps.usable >> i & 1u) {
+              send(group, p, sink, maps.of_sink[i], batch, at, acc[b], memory, name, parity);
+              return;
+            }
+          }
+          put_pairs(group, p, sink, batch, at, acc[b]);
+        });
+      }
+    }
+  }
+
+  /// Before the block ends: the buffers have been read.
+  template <class Group>
+  KILN_FN static void end(Group group) {
+    if constexpr (!reduces) sm90::one_thread(group, [](auto thread) { sm90::tma_wait_read<0>(thread); });
+  }
+
+ private:
+  template <class Sink>
+  static constexpr bool stored_by_rows = [] {
+    if constexpr (Sink::reduces) return false;
+    else return decltype(Sink::view)::unit_axis == 2 && sizeof(typename Sink::element) <= 4 && Cols * sizeof(typename Sink::element) % 128 == 0;
+  }();
+
+  /// The two neighbours in registers r and r + 1 of each product.
+  KILN_FN static accumulators<accumulator, products, 2> pair_of(const accumulator* c, int r) {
+    accumulators<accumulator, products, 2> x;
+    KILN_UNROLL
+    for (int q = 0; q < products; ++q) x.v[q] = {{c[q * (Cols / 2) + r], c[q * (Cols / 2) + r + 1]}};
+    return x;
+  }
+
+  template <class Group, class Sink, class Map, class Fragment>
+  KILN_FN static void send(Group group, const Arguments& p, const Sink& sink, const Map& map, index batch, coord first, const Fragment& acc,
+                           scratch& memory, int name, int& parity) {
+    using element = typename Sink::element;
+    constexpr int cols = 128 / static_cast<int>(sizeof(element));
+    using buffer = shared_tile<element, 64, cols>;
+    KILN_UNROLL
+    for (int c = 0; c < Cols; c += cols) {
+      auto& to = *reinterpret_cast<buffer*>(memory.buffers[parity]);
+      // The store before the last has read this buffer, and everyone knows.
+      sm90::one_thread(group, [](auto thread) { sm90::tma_wait_read<1>(thread); });
+      sm90::named_sync<128>(group, name);
+      group.each([&](int t) {
+        const accumulator* r = acc.of(t);
+        KILN_UNROLL
+        for (int i = 0; i < cols / 2; i += 2) {
+          const tile_coord in = wgmma_d(t, i);
+          const index row = first.row + in.row, col = first.col + c + in.col;
+          if (row >= p.m || col >= p.n) continue;  // clipped by the store
+          const place at{batch, row, col, p.n - col < 2 ? 1 : 2};
+          to.template store<2>(group, t, in.row, in.col, sink.values(pair_of(r, c / 2 + i), at));
+        }
+      });
+      sm90::fence_async(group);
+      sm90::named_sync<128>(group, name);
+      sm90::one_thread(group, [&](auto thread) {
+        if (first.col + c < p.n) sm90::tma_store(thread, map, &to, first.col + c, first.row, batch);
+        sm90::tma_commit(thread);
+      });
+      parity ^= 1;
+    }
+  }
+
+  template <class Group, class Sink, class Fragment>
+  KILN_FN static void put_pairs(Group group, const Arguments& p, const Sink& sink, index batch, coord first, const Fragment& acc) {
+    group.each([&](int t) {
+      const accumulator* r = acc.of(t);
+      KILN_UNROLL
+      for (int i = 0; i < Cols / 2; i += 2) {
+        const tile_coord in = wgmma_d(t, i);
+        const index row = first.row + in.row, col = first.col + in.col;
+        if (row >= p.m || col >= p.n) continue;
+        sink.put(pair_of(r, i), place{batch, row, col, p.n - col < 2 ? 1 : 2});
+      }
+    });
+  }
+};
+
+}  // namespace kiln

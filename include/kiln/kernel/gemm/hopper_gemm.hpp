@@ -1,0 +1,128 @@
+#pragma once
+/// Runs the Hopper GEMM: the kernel and its launch, and the same roles over the host's clusters.
+#include <memory>
+
+#include <kiln/arch/host/roles.hpp>
+#include <kiln/core/abi.hpp>
+#include <kiln/kernel/gemm/hopper_program.hpp>
+#include <kiln/kernel/launch.hpp>
+#include <kiln/schedule/warp_specialized.hpp>
+
+namespace kiln {
+
+template <class Arguments, class Config>
+struct hopper_gemm {
+  using where = std::conditional_t<std::is_same_v<typename decltype(Arguments::a)::space, host_space>, on_host, on_device>;
+  using program = hopper_program<Arguments, Config, where>;
+  using schedule = warp_specialized_schedule<program, Config::slots, Config::cluster_size>;
+  using parameters = typename program::parameters;
+  using shared = typename schedule::shared;
+  static constexpr int cluster = Config::cluster_size, threads = schedule::threads;
+  static constexpr int tile_m = program::tile_m * cluster, tile_n = program::tile_n;  ///< of a worker
+  static constexpr int tile_k = program::tile_k;
+  static constexpr int alignment = 1024;
+  static constexpr index shared_bytes = static_cast<index>(sizeof(shared)) + alignment;
+  static constexpr index row_parts_of_tile = program::finisher::row_parts_of_tile;
+  static constexpr index column_parts_of_tile = program::finisher::column_parts_of_group * program::groups * cluster;
+  static_assert(shared_bytes <= 232448, "config: the slots of this tile and its stages need more than the 227 KB of shared memory of a block");
+
+  /// Scratch memory of split tiles: a counter for each group of a streamed tile, and two places for sums for each worker.
+  static constexpr std::size_t counter_bytes(const work_order& w) {
+    return round_up<std::size_t>(static_cast<std::size_t>(w.streamed) * cluster * program::groups * sizeof(std::uint32_t), 256);
+  }
+  static constexpr std::size_t split_bytes(const work_order& w) {
+    if (w.streamed == 0) return 0;
+    return counter_bytes(w) + static_cast<std::size_t>(w.workers) * 2 * cluster * program::tile_m * program::wide_n * sizeof(typename Arguments::accumulator);
+  }
+  static void place_split(parameters& p, const work_order& w, void* scratch) {
+    p.split.arrived = static_cast<std::uint32_t*>(scratch);
+    p.split.sums = static_cast<unsigned char*>(scratch) + counter_bytes(w);
+  }
+
+  static status run_on_host(const host_executor& ex, const parameters& p, const work_order& work) {
+    const twin::cluster_shape shape{cluster, threads, sizeof(shared)};
+    for (std::uint32_t worker = 0; worker < work.workers; ++worker) {
+      const auto memory = [](twin::block b) -> shared& { return b.template as<shared>(); };
+      const auto setup = [&](twin::block b) { schedule::setup(scope<on_host, 1>{0}, memory(b)); };
+      KILN_TRY(twin::run_roles(
+          ex, shape, setup,
+          twin::role("loader", 0, 128,
+                     [&](twin::block b) {
+                       const warpgroup_scope<on_host> all{0};
+                       sm90::one_thread(all, [&](auto thread) { schedule::load(thread, p, work, worker, memory(b)); });
+                       if (cluster > 1) sm90::cluster_sync(all);
+                     }),
+          twin::role("consumer 0", 128, 128, [&](twin::block b) { consume_on_host({128}, p, work, worker, memory(b)); }),
+          twin::role("consumer 1", 256, 128, [&](twin::block b) { consume_on_host({256}, p, work, worker, memory(b)); })));
+    }
+    return {};
+  }
+
+ private:
+  static void consume_on_host(warpgroup_scope<on_host> group, const parameters& p, const work_order& work, std::uint32_t worker, shared& memory) {
+    schedule::consume(group, p, work, worker, memory);
+    if (cluster > 1) sm90::cluster_sync(group);
+  }
+};
+
+#if defined(__CUDACC__)
+inline namespace KILN_ABI {
+
+/// Code for other architectures than sm_90a has an empty body and another bound, by which the host knows it.
+template <class Hopper>
+inline constexpr int hopper_bound = KILN_SM90A ? Hopper::threads : 32;
+
+template <class Hopper>
+__global__ void __launch_bounds__(hopper_bound<Hopper>, 1)
+    hopper_gemm_kernel([[maybe_unused]] const __grid_constant__ typename Hopper::parameters p, [[maybe_unused]] const work_order work) {
+#if KILN_SM90A
+  using schedule = typename Hopper::schedule;
+  extern __shared__ __align__(16) unsigned char kiln_shared_memory[];
+  const std::uint32_t base = sm90::shared_address(kiln_shared_memory);
+  auto& memory = *reinterpret_cast<typename Hopper::shared*>(kiln_shared_memory + (round_up<std::uint32_t>(base, Hopper::alignment) - base));
+  const scope<on_device, Hopper::threads> block;
+  const std::uint32_t worker = blockIdx.x / Hopper::cluster;
+  sm90::one_thread(block, [&](auto thread) {
+    schedule::setup(thread, memory);
+    sm90::tma_prefetch(thread, p.a);
+    sm90::tma_prefetch(thread, p.b[0]);
+  });
+  sm90::fence_barrier_init(block);
+  if constexpr (Hopper::cluster > 1) sm90::cluster_sync(block);
+  else sync(block);
+  const warpgroup_scope<on_device> group;
+  if (group.number() == 0) {
+    sm90::give_registers<schedule::loader_registers>(group);
+    sm90::one_thread(group, [&](auto thread) { schedule::load(thread, p, work, worker, memory); });
+    __syncwarp();
+  } else {
+    sm90::take_registers<schedule::consumer_registers>(group);
+    schedule::consume(group, p, work, worker, memory);
+  }
+  if constexpr (Hopper::cluster > 1) sm90::cluster_sync(group);
+#endif
+}
+
+/// Whether this program holds code of the kernel for the current GPU.
+template <class Hopper>
+bool has_hopper_code() {
+  cudaFuncAttributes a{};
+  const cudaError_t e = quiet_call([&] { return cudaFuncGetAttributes(&a, reinterpret_cast<const void*>(hopper_gemm_kernel<Hopper>)); });
+  return e == cudaSuccess && a.maxThreadsPerBlock >= Hopper::threads;
+}
+
+template <class Hopper>
+status launch_hopper_gemm(const device& ex, const typename Hopper::parameters& p, const work_order& work) {
+  if (work.streamed > 0) {
+    const cudaError_t e = quiet_call([&] { return cudaMemsetAsync(p.split.arrived, 0, Hopper::counter_bytes(work), ex.stream); });
+    if (e != cudaSuccess) return cuda_status(e, "gemm: clearing the counters of split tiles");
+  }
+  return launch(ex, "gemm", hopper_gemm_kernel<Hopper>,
+                {.grid = {static_cast<index>(work.workers) * Hopper::cluster, 1, 1}, .block = Hopper::threads, .shared_bytes = Hopper::shared_bytes, .cluster = Hopper::cluster},
+                p, work);
+}
+
+}  // inline namespace KILN_ABI
+#endif
+
+}  // namespace kiln

@@ -1,0 +1,194 @@
+#pragma once
+/// The GEMM tile program for Hopper: operands by TMA, products by wgmma. What a tile needs and does; the schedule says when.
+#include <kiln/arch/sm90.hpp>
+#include <kiln/kernel/gemm/arguments.hpp>
+#include <kiln/kernel/gemm/config.hpp>
+#include <kiln/kernel/gemm/hopper_finish.hpp>
+#include <kiln/schedule/split.hpp>
+#include <kiln/schedule/work_order.hpp>
+#include <kiln/tile/shared_tile.hpp>
+
+namespace kiln {
+
+/// Arguments and what the host makes of them for TMA.
+template <class Arguments, class Where>
+struct hopper_parameters {
+  Arguments arguments;
+  sm90::tensor_map<Where> a, b[Arguments::products];
+  store_maps<Arguments, Where> stores;
+  split_workspace split;
+};
+
+template <class Arguments, class Config, class Where>
+struct hopper_program {
+  using a_type = typename Arguments::a_type;
+  using b_type = typename Arguments::b_type;
+  using accumulator = typename Arguments::accumulator;
+  using parameters = hopper_parameters<Arguments, Where>;
+  static constexpr int products = Arguments::products, cluster = Config::cluster_size, groups = 2;
+  static constexpr int tile_m = Config::block_tile::m, tile_k = Config::block_tile::k;
+  static constexpr int tile_n = Config::block_tile::n;   ///< of D
+  static constexpr int wide_n = tile_n * products;       ///< of the instruction: the products side by side
+  static constexpr int blocks = tile_m / groups / 64;    ///< instructions along M of one group
+  static constexpr int registers = wide_n / 2;           ///< accumulators of a thread and instruction
+  static constexpr bool a_k_major = Arguments::a_major == major::k, b_k_major = Arguments::b_major == major::k;
+  static constexpr bool promotes = sizeof(a_type) == 1 && !std::is_integral_v<a_type> && Config::promoted;
+  static constexpr bool drains_each_step = promotes;
+
+  static_assert(tile_k * static_cast<int>(sizeof(a_type)) == 128, "config: K of a Hopper tile is 128 bytes of the operands");
+  static_assert(tile_m % (groups * 64) == 0, "config: M of a Hopper tile is a multiple of 128, 64 for each of two warpgroups");
+  static_assert(wide_n % 32 == 0 && wide_n <= 256, "config: N of a Hopper tile (twice it with dual) is a multiple of 32, at most 256");
+  static_assert(blocks * registers * (promotes ? 2 : 1) <= 192, "config: the accumulators of this tile do not fit into the registers");
+  static_assert(Arguments::a_major != major::none && Arguments::b_major != major::none, "gemm: TMA needs a unit stride in both operands");
+  static_assert(sizeof(a_type) == 2 || (a_k_major && b_k_major), "gemm: Hopper's 8-bit products need both operands K-major");
+
+  template <class T, int MN, bool KMajor>
+  using operand_tile = std::conditional_t<KMajor, shared_tile<T, MN, tile_k>, shared_tile<T, tile_k, MN>>;
+  struct slot {
+    operand_tile<a_type, tile_m, a_k_major> a;
+    operand_tile<b_type, wide_n, b_k_major> b;
+  };
+  static constexpr int slot_bytes = static_cast<int>(sizeof(slot));
+
+  template <class Group>
+  struct state {
+    fragments<accumulator, registers, Group> acc[blocks];
+  };
+  using finisher = hopper_finish<Arguments, tile_m / groups, tile_n>;
+  using scratch = typename finisher::scratch;
+
+  /// Operand as TMA sees it: [batch, rows, columns], columns along memory, boxes of `box_rows` rows and 128 bytes.
+  template <class T, class S, int U>
+  static sm90::tensor_request request(const char* name, const tensor<T, 3, S, U>& v, int line_axis, int box_rows) {
+    const int along = U;
+    auto r = sm90::matrix_request(name, v.data, v.extents[line_axis], v.extents[along], v.strides[line_axis], box_rows,
+                                  128 / static_cast<int>(sizeof(T)));
+    if (v.extents[line_axis] == 1) r.stride[1] = 16;  // never stepped along
+    r.rank = 3, r.extent[2] = v.strides[0] == 0 ? 1 : v.extents[0], r.box[2] = 1;
+    r.stride[2] = r.extent[2] == 1 ? 16 : v.strides[0] * static_cast<index>(sizeof(T));
+    return r;
+  }
+  static constexpr int panel = 128 / static_cast<int>(sizeof(a_type));  ///< elements of 128 bytes
+  // Boxes along M, and along N for each product; the blocks of a cluster share out those of B.
+  static constexpr int a_boxes = a_k_major ? 1 : tile_m / panel;
+  static constexpr int b_boxes = b_k_major ? (products == 1 ? 2 : 1) : tile_n / panel;
+  static_assert(products * b_boxes % cluster == 0, "config: the boxes of B do not share out over the cluster");
+  static_assert(b_k_major || tile_n % panel == 0, "config: N of the tile is a multiple of 64 where B runs along N");
+
+  static status make_maps(parameters& p) {
+    const auto& x = p.arguments;
+    KILN_TRY(sm90::make_tensor_map(p.a, request("a", x.a, a_k_major ? 1 : 2, a_k_major ? tile_m : tile_k)));
+    for (int q = 0; q < products; ++q)
+      KILN_TRY(sm90::make_tensor_map(p.b[q], request(products == 1 ? "b" : q == 0 ? "b.first" : "b.second", x.b[q], b_k_major ? 2 : 1,
+                                                     b_k_major ? tile_n / b_boxes : tile_k)));
+    finisher::make_maps(x, p.stores);
+    return {};
+  }
+
+  template <class Thread>
+  KILN_FN static void load(Thread thread, const parameters& p, tile_index t, int step, slot& s, sm90::barrier& full, int rank) {
+    const auto& x = p.arguments;
+    const int k = step * tile_k, m = (static_cast<int>(t.row) * cluster + rank) * tile_m, n = static_cast<int>(t.col) * tile_n;
+    const int a_batch = x.a.strides[0] == 0 ? 0 : static_cast<int>(t.batch);
+    KILN_UNROLL
+    for (int i = 0; i < a_boxes; ++i) {
+      if constexpr (a_k_major) sm90::tma_load(thread, p.a, s.a.address(0, 0), full, k, m, a_batch);
+      else sm90::tma_load(thread, p.a, s.a.address(0, i * panel), full, m + i * panel, k, a_batch);
+    }
+    KILN_UNROLL
+    for (int i = 0; i < products * b_boxes; ++i) {
+      if (cluster > 1 && i % cluster != rank) continue;
+      const int q = i / b_boxes, part = i % b_boxes * (tile_n / b_boxes), in_slot = q * tile_n + part;
+      const int batch = x.b[q].strides[0] == 0 ? 0 : static_cast<int>(t.batch);
+      const auto fetch = [&](void* to, int first, int second) {
+        if constexpr (cluster == 1) sm90::tma_load(thread, p.b[q], to, full, first, second, batch);
+        else sm90::tma_load_multicast(thread, p.b[q], to, full, static_cast<std::uint16_t>((1 << cluster) - 1), first, second, batch);
+      };
+      if constexpr (b_k_major) fetch(s.b.address(in_slot, 0), k, n + part);
+      else fetch(s.b.address(0, in_slot), n + part, k);
+    }
+  }
+
+  /// Starts the products of one slot. 8-bit floats are added to float32 registers after each slot, 128 elements of K, since
+  /// the unit keeps about 13 fraction bits; then the group waits for them here.
+  template <class Group>
+  KILN_FN static void compute(Group group, const parameters&, const slot& s, state<Group>& st, bool first) {
+    constexpr int depth = sm90::wgmma_k<a_type>;
+    constexpr auto a_along = a_k_major ? sm90::major::k : sm90::major::mn, b_along = b_k_major ? sm90::major::k : sm90::major::mn;
+    const int row = (group.number() - 1) * (tile_m / groups);
+    if constexpr (!promotes) sm90::wgmma_fence(group);
+    const auto b = [&] {
+      if constexpr (b_k_major) return sm90::k_major_descriptor<swizzle::b128>(group, s.b.storage);
+      else return sm90::mn_major_descriptor<swizzle::b128>(group, s.b.storage, tile_k * 128);
+    }();
+    KILN_UNROLL
+    for (int block = 0; block < blocks; ++block) {
+      const auto a = [&] {
+        if constexpr (a_k_major) return sm90::k_major_descriptor<swizzle::b128>(group, s.a.storage + (row + 64 * block) * 128);
+        else return sm90::mn_major_descriptor<swizzle::b128>(group, s.a.storage + (row / panel + block) * tile_k * 128, tile_k * 128);
+      }();
+      const auto multiply = [&](auto& into, bool add) {
+        KILN_UNROLL
+        for (int k = 0; k < tile_k; k += depth)
+          sm90::wgmma<a_type, b_type, a_along, b_along>(group, into, a.plus(a_k_major ? k / depth * 32 : k * 128), b.plus(b_k_major ? k / depth * 32 : k * 128),
+                                                        add || k > 0);
+      };
+      if constexpr (promotes) {
+        fragments<accumulator, registers, Group> partial;
+        sm90::wgmma_fence(group, partial);
+        multiply(partial, false);
+        sm90::wgmma_commit(group);
+        sm90::wgmma_wait<0>(group, partial);
+        group.each([&](int t) {
+          KILN_UNROLL
+          for (int i = 0; i < registers; ++i) st.acc[block].of(t)[i] = (first ? 0.0f : st.acc[block].of(t)[i]) + partial.of(t)[i];
+        });
+      } else {
+        multiply(st.acc[block], !first);
+      }
+    }
+    if constexpr (!promotes) sm90::wgmma_commit(group);
+  }
+
+  template <class Group>
+  KILN_FN static void drained(Group group, state<Group>& st) {
+    if constexpr (!promotes) {
+      sm90::wgmma_wait<0>(group);
+      KILN_UNROLL
+      for (int b = 0; b < blocks; ++b) sm90::detail::touch(st.acc[b]);
+    }
+  }
+
+  template <class Group>
+  KILN_FN static void finish(Group group, const parameters& p, const work_order& work, const segment& s, state<Group>& st, scratch& memory,
+                             int rank) {
+    const int g = group.number() - 1, name = g + 1;
+    const auto& x = p.arguments;
+    if (s.parts > 1) {
+      constexpr int all = blocks * registers * 128;  // sums of a group
+      const auto sums = [&](int part, int block) {
+        const std::uint64_t place = (static_cast<std::uint64_t>(s.owner + static_cast<std::uint32_t>(part)) * 2 + (part == 0 ? 1 : 0)) * cluster + static_cast<std::uint32_t>(rank);
+        return reinterpret_cast<accumulator*>(p.split.sums) + (place * groups + static_cast<std::uint32_t>(g)) * all + block * registers * 128;
+      };
+      KILN_UNROLL
+      for (int b = 0; b < blocks; ++b) put_sums(group, sums(s.part, b), st.acc[b]);
+      std::uint32_t* arrived = p.split.arrived + (static_cast<std::uint64_t>(s.tile) * cluster + static_cast<std::uint32_t>(rank)) * groups + static_cast<std::uint32_t>(g);
+      if (!last_of_parts(group, arrived, s.parts, memory.flag, name)) return;
+      for (int part = 0; part < s.parts; ++part) {
+        KILN_UNROLL
+        for (int b = 0; b < blocks; ++b) add_sums(group, sums(part, b), st.acc[b], part > 0);
+      }
+    }
+    const tile_index t = work.tiles.at(s.tile);
+    const index row_tile = static_cast<index>(t.row) * cluster + rank;
+    const coord first{row_tile * tile_m + g * (tile_m / groups), static_cast<index>(t.col) * tile_n};
+    finisher::run(group, x, p.stores, t.batch, first, static_cast<index>(t.col) * finisher::row_parts_of_tile,
+                  (row_tile * groups + g) * finisher::column_parts_of_group, st.acc, memory, name);
+  }
+  template <class Group>
+  KILN_FN static void end(Group group) {
+    finisher::end(group);
+  }
+};
+
+}  // namespace kiln

@@ -1,0 +1,75 @@
+#pragma once
+/// Tiles in several parts: each part's sums go to the workspace, and whoever finishes last adds them up, in the order of the
+/// parts. Nobody waits for anybody, so nothing hangs however blocks are scheduled, and the sum is the same in every run.
+#include <cstdint>
+
+#include <kiln/arch/sm90/sync.hpp>
+#include <kiln/core/scope.hpp>
+#include <kiln/core/types.hpp>
+
+namespace kiln {
+
+/// In the workspace. Counters are zero before the launch.
+struct split_workspace {
+  std::uint32_t* arrived = nullptr;  ///< [streamed tile][block of the cluster][group]
+  unsigned char* sums = nullptr;     ///< [worker][first or last part][block of the cluster][group][register / 4][thread]
+};
+
+namespace detail {
+
+/// Adds one; what was there before. Orders the calling thread's earlier writes before it, for whoever sees the new value.
+template <class Where>
+KILN_FN std::uint32_t count_up(scope<Where, 1>, std::uint32_t* counter) {
+#if defined(__CUDA_ARCH__)
+  __threadfence();
+  const std::uint32_t before = atomicAdd(counter, 1u);
+  __threadfence();
+  return before;
+#else
+  return (*counter)++;
+#endif
+}
+
+}  // namespace detail
+
+/// True in all threads of the group for the last of `parts` groups that come here. What each wrote to global memory before
+/// is seen by the last one after. `flag` is shared memory of the group, `name` a named barrier of its own.
+template <class Where>
+KILN_FN bool last_of_parts(warpgroup_scope<Where> group, std::uint32_t* counter, int parts, std::uint32_t& flag, int name) {
+  sm90::named_sync<128>(group, name);
+  sm90::one_thread(group, [&](auto thread) {
+    if constexpr (warpgroup_scope<Where>::host) twin::note_write(&flag, 4, group.first);
+    flag = detail::count_up(thread, counter);
+  });
+  sm90::named_sync<128>(group, name);
+  if constexpr (warpgroup_scope<Where>::host)
+    for (int t = 0; t < 128; ++t) twin::note_read(&flag, 4, group.first + t);
+  return flag == static_cast<std::uint32_t>(parts - 1);
+}
+
+/// Writes a group's registers to `to`, sixteen bytes a thread at a time.
+template <class T, int N, class Group>
+KILN_FN void put_sums(Group group, T* to, const fragments<T, N, Group>& from) {
+  static_assert(N % 4 == 0);
+  group.each([&](int t) {
+    KILN_UNROLL
+    for (int i = 0; i < N; i += 4) {
+      const T* r = &from.of(t)[i];
+      *reinterpret_cast<vec<T, 4>*>(to + (i / 4 * 128 + t) * 4) = vec<T, 4>{{r[0], r[1], r[2], r[3]}};
+    }
+  });
+}
+/// Takes them, or adds them to what is there.
+template <class T, int N, class Group>
+KILN_FN void add_sums(Group group, const T* from, fragments<T, N, Group>& to, bool add) {
+  group.each([&](int t) {
+    KILN_UNROLL
+    for (int i = 0; i < N; i += 4) {
+      const vec<T, 4> x = *reinterpret_cast<const vec<T, 4>*>(from + (i / 4 * 128 + t) * 4);
+      KILN_UNROLL
+      for (int e = 0; e < 4; ++e) to.of(t)[i + e] = add ? to.of(t)[i + e] + x[e] : x[e];
+    }
+  });
+}
+
+}  // namespace kiln

@@ -1,0 +1,73 @@
+#pragma once
+/// Who computes what when tiles are persistent: each worker (a block, or a cluster of them) walks a list of segments, a run of
+/// K steps of one tile each.
+///
+/// Tiles that fill whole waves are one segment each. What is left over, less than two tiles a worker, may be cut evenly along
+/// the steps of all these tiles, as one long ribbon (stream-K: Osama et al., 2023, arXiv 2301.03598): every worker then has
+/// the same number of steps, and a tile has one or more parts, computed by neighbouring workers.
+#include <cstdint>
+
+#include <kiln/schedule/tile_order.hpp>
+
+namespace kiln {
+
+struct segment {
+  std::uint32_t tile;   ///< number in the tile order
+  int first, steps;     ///< steps of K, [first, first + steps)
+  int part, parts;      ///< which part of its tile, of how many; 0 of 1 is a whole tile
+  std::uint32_t owner;  ///< worker that has part 0
+};
+
+struct work_order {
+  tile_order tiles;
+  std::uint32_t workers;
+  std::uint32_t steps;     ///< of one tile; at least 1
+  std::uint32_t streamed;  ///< tiles, the first of the order, that are cut evenly over the workers; 0: none
+
+  /// Worker that has step `x` of the ribbon of all streamed tiles.
+  KILN_FN constexpr std::uint32_t owner_of(std::uint64_t x) const {
+    return static_cast<std::uint32_t>(((x + 1) * workers - 1) / (static_cast<std::uint64_t>(streamed) * steps));
+  }
+  KILN_FN constexpr std::uint64_t ribbon_begin(std::uint32_t worker) const {
+    return static_cast<std::uint64_t>(worker) * streamed * steps / workers;
+  }
+
+  /// A worker's place in its list.
+  struct cursor {
+    std::uint64_t at, end;   // of the ribbon
+    std::uint32_t next_tile; // whole tiles
+  };
+  KILN_FN constexpr cursor begin(std::uint32_t worker) const {
+    return {ribbon_begin(worker), ribbon_begin(worker + 1), streamed + worker};
+  }
+  /// The next segment of the list; false at its end.
+  KILN_FN constexpr bool next(cursor& c, segment& s) const {
+    if (c.at < c.end) {
+      s.tile = static_cast<std::uint32_t>(c.at / steps);
+      s.first = static_cast<int>(c.at % steps);
+      const std::uint64_t left = c.end - c.at, in_tile = steps - static_cast<std::uint32_t>(s.first);
+      s.steps = static_cast<int>(left < in_tile ? left : in_tile);
+      const std::uint64_t begin_of_tile = static_cast<std::uint64_t>(s.tile) * steps;
+      s.owner = owner_of(begin_of_tile);
+      s.parts = static_cast<int>(owner_of(begin_of_tile + steps - 1) - s.owner) + 1;
+      s.part = static_cast<int>(owner_of(c.at) - s.owner);
+      c.at += static_cast<std::uint32_t>(s.steps);
+      return true;
+    }
+    if (c.next_tile < tiles.count()) {
+      s = {c.next_tile, 0, static_cast<int>(steps), 0, 1, 0};
+      c.next_tile += workers;
+      return true;
+    }
+    return false;
+  }
+};
+
+/// How many tiles to stream: those beyond the last whole wave and, so that the parts are long, those of that wave too.
+constexpr std::uint32_t streamed_tiles(std::uint32_t tiles, std::uint32_t workers) {
+  const std::uint32_t rest = tiles % workers;
+  if (rest == 0) return 0;
+  return tiles < workers ? tiles : rest + workers;
+}
+
+}  // namespace kiln
