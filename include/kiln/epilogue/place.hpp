@@ -25,7 +25,7 @@ struct accumulators {
 };
 
 /// What can be wrong with the types of an expression. The sink reports it, so that the compiler's message is short.
-enum class mistake { none, no_such_product, integer_activation, functor_signature, functor_result };
+enum class mistake { none, integer_activation, functor_signature, functor_result };
 
 /// Base of every node of an expression. A node of one's own derives from it, adds
 ///

@@ -29,6 +29,7 @@ struct reduction_sink : sink {
   /// What is folded at a place.
   template <int N, class A, int C>
   KILN_FN vec<partial<A>, N> values(const accumulators<A, C, N>& from, const place& at) const {
+    static_assert(detail::sound_sink<A, C, typename View::space, reduction_sink>::value);
     auto x = expr.template eval<N>(from, at);
     if constexpr (Op == reduction::amax) {
       KILN_UNROLL

@@ -12,7 +12,7 @@ namespace kiln {
 template <class A, int Products, class Space, class... Sinks>
 constexpr void require_sinks() {
   static_assert(sizeof...(Sinks) > 0, "no sink: add store(d, expression)");
-  (static_cast<void>(detail::sound_sink<A, Products, Space, Sinks>()), ...);
+  static_assert((detail::sound_sink<A, Products, Space, std::remove_cv_t<Sinks>>::value && ...));
 }
 
 namespace detail {

@@ -14,6 +14,7 @@ struct store_sink : sink {
   /// The values of a place, as stored.
   template <int N, class A, int C>
   KILN_FN vec<element, N> values(const accumulators<A, C, N>& from, const place& at) const {
+    static_assert(detail::sound_sink<A, C, typename View::space, store_sink>::value);
     return detail::narrow<element>(expr.template eval<N>(from, at));
   }
   /// Writes them: in vectors where the address allows, nothing beyond `count`.

@@ -1,0 +1,12 @@
+// expect: per_row, per_column and per_tensor read a view
+#include <kiln/epilogue/sinks.hpp>
+
+int main() {
+  float bias[2]{}, out[4]{};
+#ifdef KILN_FAIL
+  const auto sink = kiln::store(kiln::host_view(out, 2, 2), kiln::acc + kiln::per_column(&bias[0]));
+#else
+  const auto sink = kiln::store(kiln::host_view(out, 2, 2), kiln::acc + kiln::per_column(kiln::host_view(bias, 2)));
+#endif
+  return sink.check(1, 2, 2).ok() ? 0 : 1;
+}
