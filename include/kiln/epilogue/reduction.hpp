@@ -1,19 +1,18 @@
 #pragma once
 /// Sinks that reduce over a row or a column. They say what is folded and how; the program folds, in an order of its own
 /// that is the same in every run.
+#include <kiln/core/reduction.hpp>
 #include <kiln/epilogue/arithmetic.hpp>
 #include <kiln/epilogue/sink.hpp>
 
 namespace kiln {
-
-/// `amax` is the largest magnitude. In max, min and amax a NaN wins.
-enum class reduction { sum, max, min, amax };
 
 /// What is reduced: the columns of each row, giving m values, or the rows of each column, giving n.
 enum class reduced_axis { columns, rows };
 
 template <reduction Op, reduced_axis Over, class View, class E>
 struct reduction_sink : sink {
+  static_assert(Op != reduction::mean, "a sink folds a sum: scale it by 1/n for a mean");
   View view;  ///< [batch, m] or [batch, n]
   E expr;
   using element = typename View::element;
@@ -71,6 +70,12 @@ struct reduction_sink : sink {
   KILN_FN void write(index batch, index at, P x) const {
     detail::watch(view, batch, at);
     view.data[batch * view.stride(0) + at * view.stride(1)] = convert<element>(x);
+  }
+
+  /// For `place::vectors`.
+  template <int N>
+  bool vectors() const {
+    return expr.template vectors<N>();
   }
 
   status check(index batch, index m, index n) const {

@@ -22,8 +22,8 @@ void add_reference(reference& r, const std::vector<double>& x) {
   const auto n = static_cast<double>(x.size());
   const double y = Op == reduction::sum       ? sum
                    : Op == reduction::mean    ? sum / n
-                   : Op == reduction::maximum ? top
-                   : Op == reduction::minimum ? low
+                   : Op == reduction::max ? top
+                   : Op == reduction::min ? low
                                               : amax;
   const bool adds = Op == reduction::sum || Op == reduction::mean;
   r.value.push_back(y);
@@ -63,8 +63,8 @@ TYPED_TEST(reductions, agree_with_float64_along_both_axes) {
            {1, 1}, {1, 65}, {65, 1}, {7, 33}, {33, 128}, {100, 1025}, {2, 9001}, {1030, 6}}) {
     check_both<reduction::sum, float, float>(*this, rows, cols, ++seed);
     check_both<reduction::mean, bf16, float>(*this, rows, cols, ++seed);
-    check_both<reduction::maximum, f16, f16>(*this, rows, cols, ++seed);
-    check_both<reduction::minimum, float, float>(*this, rows, cols, ++seed);
+    check_both<reduction::max, f16, f16>(*this, rows, cols, ++seed);
+    check_both<reduction::min, float, float>(*this, rows, cols, ++seed);
     check_both<reduction::amax, bf16, float>(*this, rows, cols, ++seed);
   }
 }
@@ -75,11 +75,11 @@ TYPED_TEST(reductions, extremes_start_from_infinities) {
   const auto to = view_on<TypeParam>(out.data(), 1);
   const std::vector<f16> negative{f16(-200.0f), f16(-201.0f), f16(-202.0f)}, infinite(2, limits<f16>::infinity());
   ASSERT_TRUE(
-      row_reduce<reduction::maximum>(this->executor(), view_on<TypeParam>(this->input(negative).data(), 1, 3), to)
+      row_reduce<reduction::max>(this->executor(), view_on<TypeParam>(this->input(negative).data(), 1, 3), to)
           .ok());
   EXPECT_EQ(as_double(out.values()[0]), -200);
   ASSERT_TRUE(
-      row_reduce<reduction::minimum>(this->executor(), view_on<TypeParam>(this->input(infinite).data(), 1, 2), to)
+      row_reduce<reduction::min>(this->executor(), view_on<TypeParam>(this->input(infinite).data(), 1, 2), to)
           .ok());
   EXPECT_EQ(as_double(out.values()[0]), INFINITY);
 }
@@ -106,8 +106,8 @@ TYPED_TEST(reductions, nan_wins_and_nothing_gives_the_identity) {
   };
   check(std::integral_constant<reduction, reduction::sum>{}, 15, 0);
   check(std::integral_constant<reduction, reduction::mean>{}, 5, NAN);
-  check(std::integral_constant<reduction, reduction::maximum>{}, 6, -INFINITY);
-  check(std::integral_constant<reduction, reduction::minimum>{}, 4, INFINITY);
+  check(std::integral_constant<reduction, reduction::max>{}, 6, -INFINITY);
+  check(std::integral_constant<reduction, reduction::min>{}, 4, INFINITY);
   check(std::integral_constant<reduction, reduction::amax>{}, 6, 0);
 }
 
@@ -126,7 +126,7 @@ void check_block(Test& test) {
     return static_cast<double>(out.values()[0]);
   };
   constexpr std::integral_constant<reduction, reduction::sum> sum{};
-  constexpr std::integral_constant<reduction, reduction::maximum> maximum{};
+  constexpr std::integral_constant<reduction, reduction::max> maximum{};
   EXPECT_EQ(reduce(sum, std::vector<float>(180, 1.0f)), 180);
   EXPECT_EQ(reduce(maximum, std::vector<float>(180, -1.0f)), -1);
   // Every single place counts.

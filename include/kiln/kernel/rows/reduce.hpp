@@ -1,6 +1,7 @@
 #pragma once
 /// The programs of reductions along rows and along columns.
 #include <kiln/core/abi.hpp>
+#include <kiln/core/reduction.hpp>
 #include <kiln/core/trace.hpp>
 #include <kiln/kernel/launch.hpp>
 #include <kiln/kernel/rows/access.hpp>
@@ -9,16 +10,14 @@
 
 namespace kiln {
 
-enum class reduction { sum, mean, maximum, minimum, amax };
-
 namespace rows {
 
 /// What a reduction starts from, does with a value, joins with, and makes of the end.
 template <reduction Op>
 struct reducer {
-  static constexpr float identity = Op == reduction::maximum ? -infinity : Op == reduction::minimum ? infinity : 0.0f;
+  static constexpr float identity = Op == reduction::max ? -infinity : Op == reduction::min ? infinity : 0.0f;
   KILN_FN float operator()(float a, float b) const {
-    if constexpr (Op == reduction::minimum)
+    if constexpr (Op == reduction::min)
       return minimum_of{}(a, b);
     else if constexpr (Op == reduction::sum || Op == reduction::mean)
       return a + b;
