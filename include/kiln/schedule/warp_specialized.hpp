@@ -4,7 +4,7 @@
 ///
 /// A program for this schedule has `slot`, `scratch`, `state<Group>`, `groups`, `slot_bytes` and
 ///     load(thread, p, tile, step, slot, full, rank), compute(group, p, slot, state, first),
-///     drained(group, state) after the last product, finish(group, p, segment, state, scratch, rank).
+///     drained(group, state) after the last product, finish(group, p, work, segment, state, scratch, flag, rank), end(group).
 /// `Where` is a parameter so that the host runs the same roles (arch/host/roles.hpp).
 #include <kiln/arch/sm90.hpp>
 #include <kiln/schedule/work_order.hpp>
@@ -21,6 +21,7 @@ struct warp_specialized_schedule {
     typename Program::slot slots[Slots];
     typename Program::scratch scratch[groups];
     sm90::barrier full[Slots], empty[Slots];
+    std::uint32_t flag[groups];  ///< of the program's own use, one word a group
   };
 
   template <class Where>
@@ -77,7 +78,7 @@ struct warp_specialized_schedule {
       }
       Program::drained(group, state);
       if (held >= 0) release(group, memory.empty[held]);
-      Program::finish(group, p, work, s, state, memory.scratch[number], rank);
+      Program::finish(group, p, work, s, state, memory.scratch[number], memory.flag[number], rank);
     }
     Program::end(group);
   }

@@ -34,12 +34,10 @@ struct hopper_finish {
   static constexpr int strip = 32 / products;  ///< columns that a staged warp takes at a time
   using staged = staged_finish<Arguments, wgmma_strip<strip>, 16, strip>;
 
-  struct alignas(1024) scratch {
-    union {
-      unsigned char buffers[2][64 * 128];
-      typename staged::scratch of_warp[4];
-    };
-    std::uint32_t flag;
+  union alignas(1024) scratch {
+    unsigned char buffers[2][64 * 128];
+    typename staged::scratch of_warp[4];
+    scratch() = delete;
   };
 
   static constexpr bool reduces = Arguments::any_reduction;

@@ -161,7 +161,7 @@ struct hopper_program {
 
   template <class Group>
   KILN_FN static void finish(Group group, const parameters& p, const work_order& work, const segment& s, state<Group>& st, scratch& memory,
-                             int rank) {
+                             std::uint32_t& flag, int rank) {
     const int g = group.number() - 1, name = g + 1;
     const auto& x = p.arguments;
     if (s.parts > 1) {
@@ -173,7 +173,7 @@ struct hopper_program {
       KILN_UNROLL
       for (int b = 0; b < blocks; ++b) put_sums(group, sums(s.part, b), st.acc[b]);
       std::uint32_t* arrived = p.split.arrived + (static_cast<std::uint64_t>(s.tile) * cluster + static_cast<std::uint32_t>(rank)) * groups + static_cast<std::uint32_t>(g);
-      if (!last_of_parts(group, arrived, s.parts, memory.flag, name)) return;
+      if (!last_of_parts(group, arrived, s.parts, flag, name)) return;
       for (int part = 0; part < s.parts; ++part) {
         KILN_UNROLL
         for (int b = 0; b < blocks; ++b) add_sums(group, sums(part, b), st.acc[b], part > 0);
