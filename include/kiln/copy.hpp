@@ -3,7 +3,8 @@
 /// the elements of a strided view stays as it was.
 #include <kiln/kernel/elementwise/regroup.hpp>
 #include <kiln/kernel/elementwise/transpose.hpp>
-#include <kiln/transform.hpp>
+#include <kiln/kernel/elementwise/run.hpp>
+#include <cstdint>
 #include <type_traits>
 
 namespace kiln {
@@ -15,6 +16,20 @@ struct identity {
     return x;
   }
 };
+/// Narrow floats as integers of their width, so that a copy between equal types keeps a NaN's payload.
+template <class T, int R, class S, int U>
+auto as_bits(const tensor<T, R, S, U>& v) {
+  using plain = std::remove_const_t<T>;
+  if constexpr (is_floating_v<plain> && sizeof(plain) < sizeof(float)) {
+    using bits = std::conditional_t<sizeof(plain) == 1, std::uint8_t, std::uint16_t>;
+    tensor<std::conditional_t<std::is_const_v<T>, const bits, bits>, R, S, U> b;
+    b.data = reinterpret_cast<decltype(b.data)>(v.data);
+    for (int a = 0; a < R; ++a) b.extents[a] = v.extents[a], b.strides[a] = v.stride(a);
+    return b;
+  } else {
+    return v;
+  }
+}
 template <class T>
 struct constant {
   T value;
@@ -22,35 +37,55 @@ struct constant {
 };
 }  // namespace elementwise
 
-/// to(i...) = from(i...). Rounded and saturated as `convert` does where the types differ, bit for bit where they do
-/// not.
+/// to(i...) = from(i...). Rounded and saturated as `convert` does where the types differ, bit for bit where they do not.
+/// Refused: as `transform` does.
 template <executor Executor, class From, class To>
-requires(is_tensor_v<From>&& is_tensor_v<To>) status copy(const Executor& ex, const From& from, const To& to) {
-  if constexpr (From::rank == To::rank && elementwise::in_memory_of<Executor, From, To> &&
-                !std::is_const_v<typename To::element>) {
+  requires(is_tensor_v<From> && is_tensor_v<To>)
+status copy(const Executor& ex, const From& from, const To& to) {
+  using from_type = typename From::value_type;
+  using to_type = typename To::value_type;
+  constexpr bool here = elementwise::in_memory_of<Executor, From, To>, writes = !std::is_const_v<typename To::element>;
+  constexpr bool ranks = From::rank == To::rank;
+  constexpr bool converts = std::is_convertible_v<from_type, to_type> || (is_numeric_v<from_type> && is_numeric_v<to_type>);
+  static_assert(here, "copy: both views need to lie in the executor's memory: host_view for kiln::host, device_view for kiln::device");
+  static_assert(writes, "copy: the second view is written to and needs elements that are not const");
+  static_assert(ranks, "copy: both views need the same number of axes: add one with broadcast<axis>(view, extent)");
+  static_assert(converts, "copy: the elements of the first view do not convert to those of the second");
+  if constexpr (here && writes && ranks && converts) {
     bool done = false;
     status s = elementwise::copy_transposed(ex, from, to, done);
     if (done) return s;
+    constexpr elementwise::identity same{};
+    if constexpr (std::is_same_v<from_type, to_type>)
+      return elementwise::map_tensors(ex, "copy", same, elementwise::as_bits(to), elementwise::as_bits(from));
+    else
+      return elementwise::map_tensors(ex, "copy", same, to, from);
   }
-  return elementwise::transform_tensors(ex, "copy", elementwise::identity{}, to, from);
 }
 
-/// Records: from SoA to AoS, back, or between two of a kind. Both views need the same fields, in any order; values
-/// convert.
+/// Records: from SoA to AoS, back, or between two of a kind. Both views need the same fields, in any order; values convert.
 template <executor Executor, record_view From, record_view To>
 status copy(const Executor& ex, const From& from, const To& to) {
-  return elementwise::copy_records(ex, from, to);
+  constexpr bool here = elementwise::in_memory_of<Executor, From, To>;
+  constexpr bool fields = elementwise::same_fields<From, To>, writes = elementwise::all_written<To>;
+  static_assert(here, "copy: both views need to lie in the executor's memory: host_soa for kiln::host, device_soa for kiln::device");
+  static_assert(fields, "copy: both views of records need the same fields, each once, in any order");
+  static_assert(writes, "copy: the second view is written to and its fields cannot be const");
+  if constexpr (here && fields && writes) return elementwise::copy_records(ex, from, to);
 }
 
 /// to(i...) = value.
 template <executor Executor, class To, class T>
-requires is_tensor_v<To> status fill(const Executor& ex, const To& to, const T& value) {
-  static_assert(
-      std::is_convertible_v<T, typename To::value_type> || (is_numeric_v<T> && is_numeric_v<typename To::value_type>),
-      "fill: the value does not convert to the view's element type");
+  requires(is_tensor_v<To>)
+status fill(const Executor& ex, const To& to, const T& value) {
   using stored = typename To::value_type;
-  return elementwise::transform_tensors(ex, "fill", elementwise::constant<stored>{detail::stored_as<stored>(value)},
-                                        to);
+  constexpr bool here = elementwise::in_memory_of<Executor, To>, writes = !std::is_const_v<typename To::element>;
+  constexpr bool converts = std::is_convertible_v<T, stored> || (is_numeric_v<T> && is_numeric_v<stored>);
+  static_assert(here, "fill: the view needs to lie in the executor's memory: host_view for kiln::host, device_view for kiln::device");
+  static_assert(writes, "fill: the view needs elements that are not const");
+  static_assert(converts, "fill: the value does not convert to the view's element type");
+  if constexpr (here && writes && converts)
+    return elementwise::map_tensors(ex, "fill", elementwise::constant<stored>{detail::stored_as<stored>(value)}, to);
 }
 
 }  // namespace kiln

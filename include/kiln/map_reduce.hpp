@@ -17,12 +17,12 @@ namespace elementwise {
 template <class View, class Map>
 struct mapped;
 template <class View, class Map>
-requires is_tensor_v<View>
+  requires is_tensor_v<View>
 struct mapped<View, Map> {
   using type = std::invoke_result<const Map&, compute_t<typename View::value_type>>;
 };
 template <class View, class Map>
-requires record_view<View>
+  requires record_view<View>
 struct mapped<View, Map> {
   using type = std::invoke_result<const Map&, const lane<View, 1>&>;
 };

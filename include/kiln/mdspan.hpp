@@ -45,8 +45,8 @@ namespace detail {
 /// The unit axis that a layout promises: the last of layout_right, the first of layout_left, none of any other.
 template <class M>
 constexpr int unit_axis_of() {
-  constexpr int rank = static_cast<int>(M::rank());
-  using layout = typename M::layout_type;
+  [[maybe_unused]] constexpr int rank = static_cast<int>(M::rank());
+  using layout [[maybe_unused]] = typename M::layout_type;
 #if KILN_HAS_CUDA_MDSPAN
   if (std::is_same_v<layout, ::cuda::std::layout_right>) return rank - 1;
   if (std::is_same_v<layout, ::cuda::std::layout_left>) return 0;

@@ -58,7 +58,7 @@ KILN_FN constexpr decltype(auto) get(const E& e) {
   static_assert(
       E::fields::template count<Tag> == 1,
       "get<Tag>(element): Tag needs to be one of the view's fields; a type that occurs twice is reached by number");
-  return e.template field_number<E::fields::template number<Tag>>();
+  if constexpr (E::fields::template count<Tag> == 1) return e.template field_number<E::fields::template number<Tag>>();
 }
 /// The field with this number.
 template <std::size_t I, field_element E>

@@ -19,7 +19,7 @@ struct declared_type {
   using type = Field;
 };
 template <class Field>
-requires requires { typename Field::type; }
+  requires requires { typename Field::type; }
 struct declared_type<Field> {
   using type = typename Field::type;
 };

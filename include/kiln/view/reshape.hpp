@@ -20,7 +20,8 @@ KILN_FN constexpr int swapped(int axis, int a, int b) { return axis == a ? b : a
 
 /// The last two axes swapped: a row-major weight [N, K] becomes the K x N operand of x * W^T.
 template <class T, int R, class S, int U>
-requires(R >= 2) KILN_FN constexpr auto transposed(const tensor<T, R, S, U>& v) {
+  requires(R >= 2)
+KILN_FN constexpr auto transposed(const tensor<T, R, S, U>& v) {
   auto t = detail::reshaped<R, (U == no_unit ? no_unit : detail::swapped(U, R - 2, R - 1))>(v);
   for (int a = 0; a < R; ++a) {
     const int from = a == R - 2 ? R - 1 : a == R - 1 ? R - 2 : a;
@@ -58,7 +59,8 @@ KILN_FN constexpr auto permuted(const tensor<T, R, S, U>& v) {
 /// Rows `pitch` elements apart (columns, where the unit axis is the last but one): the leading dimension of a matrix
 /// inside a wider buffer. Axes in front of the last two follow packed behind.
 template <class T, int R, class S, int U>
-requires(R >= 2 && U >= R - 2) KILN_FN constexpr auto pitched(tensor<T, R, S, U> v, index pitch) {
+  requires(R >= 2 && U >= R - 2)
+KILN_FN constexpr auto pitched(tensor<T, R, S, U> v, index pitch) {
   constexpr int outer = U == R - 1 ? R - 2 : R - 1;
   v.strides[outer] = pitch;
   index step = pitch * v.extents[outer];
@@ -119,7 +121,8 @@ KILN_FN constexpr auto strided(const tensor<T, R, S, U>& v, index step) {
 /// One index of an axis, which leaves the view: `pick<0>(batch, b)` is matrix b. A negative index counts from the end;
 /// one outside the axis gives extent -1.
 template <int Axis, class T, int R, class S, int U>
-requires(R >= 2) KILN_FN constexpr auto pick(const tensor<T, R, S, U>& v, index at) {
+  requires(R >= 2)
+KILN_FN constexpr auto pick(const tensor<T, R, S, U>& v, index at) {
   constexpr int axis = Axis < 0 ? Axis + R : Axis;
   static_assert(axis >= 0 && axis < R, "pick needs an axis of the view");
   constexpr int unit = U == axis ? no_unit : (U > axis ? U - 1 : U);

@@ -29,7 +29,8 @@ struct component_arrays {
   T* at[N] = {};
 
   template <class... X>
-  requires(sizeof...(X) == N) constexpr component_arrays(X*... arrays)
+    requires(sizeof...(X) == N)
+  constexpr component_arrays(X*... arrays)
       : at{detail::native_pointer(arrays)...} {}  // NOLINT: {x, y, z} is the notation
   template <class U>
   requires std::is_same_v<const U, T>

@@ -55,14 +55,16 @@ struct tensor {
 
   /// Elements from `data` to the element at these coordinates.
   template <std::integral... I>
-  requires(sizeof...(I) == Rank) KILN_FN constexpr index offset(I... at) const {
+    requires(sizeof...(I) == Rank)
+  KILN_FN constexpr index offset(I... at) const {
     const index c[Rank] = {static_cast<index>(at)...};
     index o = 0;
     for (int a = 0; a < Rank; ++a) o += c[a] * stride(a);
     return o;
   }
   template <std::integral... I>
-  requires(sizeof...(I) == Rank) KILN_FN constexpr T& operator()(I... at) const {
+    requires(sizeof...(I) == Rank)
+  KILN_FN constexpr T& operator()(I... at) const {
 #if defined(KILN_DEBUG)
     check(at...);
 #endif
@@ -71,9 +73,9 @@ struct tensor {
 
   /// The same view with constant elements, with its unit axis forgotten, or both.
   template <class To, int NewUnit>
-  requires((std::is_same_v<To, T> || std::is_same_v<To, const T>)&&(NewUnit == Unit || NewUnit == no_unit) &&
-           !(std::is_same_v<To, T> && NewUnit == Unit)) KILN_FN constexpr
-  operator tensor<To, Rank, Space, NewUnit>() const {  // NOLINT: widening
+    requires((std::is_same_v<To, T> || std::is_same_v<To, const T>) && (NewUnit == Unit || NewUnit == no_unit) &&
+             !(std::is_same_v<To, T> && NewUnit == Unit))
+  KILN_FN constexpr operator tensor<To, Rank, Space, NewUnit>() const {  // NOLINT: widening
     tensor<To, Rank, Space, NewUnit> t;
     t.data = data;
     for (int a = 0; a < Rank; ++a) t.extents[a] = extents[a], t.strides[a] = stride(a);
@@ -100,7 +102,7 @@ struct tensor {
 }  // inline namespace checked_views
 
 namespace detail {
-KILN_FN constexpr view_name make_name(const char* text) {
+KILN_FN view_name make_name(const char* text) {
   view_name n{};
   int i = 0;
   for (; i < static_cast<int>(sizeof n.text) - 1 && text[i] != '\0'; ++i) n.text[i] = text[i];

@@ -100,11 +100,14 @@ struct regrouping {
     using A = typename array_field::type;
     using S = typename Aos::fields::template at<number>::type;
     constexpr int offset = static_cast<int>(Aos::fields::template offset<number>);
-    KILN_UNROLL
+    KILN_NO_UNROLL
     for (int c = 0; c < array_field::components; ++c) {
       auto* const array = arrays.template at<I>(first, c);
       threads.each([&](int t) {
-        for (int i = t; i < count; i += Scope::threads) {
+        KILN_UNROLL
+        for (int k = 0; k < ceil_div(elements, Scope::threads); ++k) {
+          const int i = k * Scope::threads + t;
+          if (i >= count) break;
           unsigned char* const at = memory.bytes + i * record + offset + c * static_cast<int>(sizeof(S));
           if constexpr (ToArrays) {
             S s;
@@ -147,35 +150,26 @@ inline constexpr bool by_tiles = [] {
 
 template <class Executor, class From, class To>
 status copy_records(const Executor& ex, const From& from, const To& to) {
-  constexpr bool here = std::is_same_v<typename From::space, typename Executor::space> &&
-                        std::is_same_v<typename To::space, typename Executor::space>;
-  static_assert(
-      here,
-      "copy: both views need to lie in the executor's memory: host_soa for kiln::host, device_soa for kiln::device");
-  static_assert(same_fields<From, To>, "copy: both views of records need the same fields, each once, in any order");
-  static_assert(all_written<To>, "copy: the second view is written to and its fields cannot be const");
-  if constexpr (here && same_fields<From, To> && all_written<To>) {
-    KILN_TRY(check_view("copy", "the first view", from));
-    KILN_TRY(check_view("copy", "the second view", to));
-    KILN_TRY(check_same_shape("copy", "the second view", to, "the first", from));
-    KILN_TRY(check_components("copy", from, to));
-    if (from.count == 0) return {};
-    const double n = static_cast<double>(from.count);
-    trace::launch_record what{.program = "copy",
-                              .schedule = "records",
-                              .bytes = n * static_cast<double>(From::fields::useful_bytes + To::fields::useful_bytes)};
-    if constexpr (by_tiles<From, To>) {
-      constexpr bool gather = is_aos_v<From>;
-      const auto& structs = nth_of<gather ? 0 : 1>(from, to);
-      const auto& arrays = nth_of<gather ? 1 : 0>(from, to);
-      regrouping<gather, std::remove_cvref_t<decltype(structs)>, std::remove_cvref_t<decltype(arrays)>> work{
-          .structs = structs, .arrays = arrays};
-      work.wide = is_aligned(structs.data, 16);
-      what.schedule = "tiles of structs";
-      return run_tiles(ex, what, work, ceil_div<index>(from.count, work.elements));
-    } else {
-      return run_items(ex, what, make_record_map(copy_fields{}, from.count, from, to));
-    }
+  KILN_TRY(check_view("copy", "the first view", from));
+  KILN_TRY(check_view("copy", "the second view", to));
+  KILN_TRY(check_same_shape("copy", "the second view", to, "the first", from));
+  KILN_TRY(check_components("copy", from, to));
+  if (from.count == 0) return {};
+  const double n = static_cast<double>(from.count);
+  trace::launch_record what{.program = "copy",
+                            .schedule = "records",
+                            .bytes = n * static_cast<double>(From::fields::useful_bytes + To::fields::useful_bytes)};
+  if constexpr (by_tiles<From, To>) {
+    constexpr bool gather = is_aos_v<From>;
+    const auto& structs = nth_of<gather ? 0 : 1>(from, to);
+    const auto& arrays = nth_of<gather ? 1 : 0>(from, to);
+    regrouping<gather, std::remove_cvref_t<decltype(structs)>, std::remove_cvref_t<decltype(arrays)>> work{
+        .structs = structs, .arrays = arrays};
+    work.wide = is_aligned(structs.data, 16);
+    what.schedule = "tiles of structs";
+    return run_tiles(ex, what, work, ceil_div<index>(from.count, work.elements));
+  } else {
+    return run_items(ex, what, make_record_map(copy_fields{}, from.count, from, to));
   }
 }
 

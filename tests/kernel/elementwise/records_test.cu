@@ -1,0 +1,408 @@
+// transform, copy and reduce over records, as arrays and as structs, on both executors.
+#include <kiln/copy.hpp>
+#include <kiln/map_reduce.hpp>
+#include <kiln/transform.hpp>
+#include <kiln/view/reshape.hpp>
+
+#include <cstring>
+#include <string>
+
+#include "tests/support/executors.hpp"
+#include "tests/support/fill.hpp"
+
+namespace {
+
+using namespace kiln;
+using kiln::test::prefill;
+
+struct position {
+  using type = float[3];
+};
+struct velocity {
+  using type = float[3];
+};
+struct mass {
+  using type = float;
+};
+struct charge {
+  using type = bf16;
+};
+struct label {
+  using type = std::int8_t;
+};
+
+struct drift {
+  float dt;
+  KILN_FN void operator()(auto particle) const { get<position>(particle) += dt * get<velocity>(particle); }
+};
+struct drift_by_bindings {
+  float dt;
+  KILN_FN void operator()(auto particle) const {
+    auto [x, v, m] = particle;
+    x += dt * v;
+  }
+};
+struct kick_some {
+  KILN_FN void operator()(auto particle) const {
+    if (get<mass>(particle) > 0) get<velocity>(particle)[1] = -get<velocity>(particle)[1];
+  }
+};
+struct label_of_charge {
+  KILN_FN void operator()(auto p) const { get<label>(p) = static_cast<int>(get<charge>(p) * 4.0f); }
+};
+struct kinetic {
+  KILN_FN float operator()(auto p) const { return 0.5f * get<mass>(p) * dot(get<velocity>(p), get<velocity>(p)); }
+};
+struct add {
+  template <class T>
+  KILN_FN T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+struct same {
+  template <class T>
+  KILN_FN T operator()(T x) const {
+    return x;
+  }
+};
+struct same_mass {
+  KILN_FN float operator()(auto p) const { return get<mass>(p); }
+};
+struct label_nothing {
+  KILN_FN void operator()(auto p) const { get<mass>(p) = 0; }
+};
+struct count_one {
+  KILN_FN std::int64_t operator()(float) const { return 1; }
+};
+/// Largest value and where it lies: an accumulator that is a struct.
+struct extremum {
+  float value;
+  float at;
+};
+struct as_extremum {
+  KILN_FN extremum operator()(auto p) const { return {get<mass>(p), get<position>(p)[0]}; }
+};
+struct greater {
+  KILN_FN extremum operator()(extremum a, extremum b) const { return a.value > b.value || (a.value == b.value && a.at < b.at) ? a : b; }
+};
+struct swap_velocities {
+  KILN_FN void operator()(auto p, auto q) const {
+    const auto old = components<float, 3>(get<velocity>(p));
+    get<velocity>(p) = get<velocity>(q);
+    get<velocity>(q) = old;
+  }
+};
+
+struct particle {
+  float x[3], v[3], m;
+};
+
+template <class E>
+class records : public kiln::test::on_executor<E> {
+ public:
+  /// Seven guarded arrays of small integers.
+  struct arrays {
+    std::vector<std::vector<float>> start;
+    std::vector<kiln::test::guarded_output<float, typename E::space>*> now;
+  };
+  arrays make(std::size_t n, std::uint64_t seed, std::size_t misalign = 0) {
+    arrays a;
+    for (int k = 0; k < 7; ++k) {
+      a.start.push_back(kiln::test::small_integers<float>(n, seed + static_cast<std::uint64_t>(k)));
+      const auto& from = this->input(a.start.back());
+      a.now.push_back(&this->template output<float>(n, prefill::nan, misalign));
+      EXPECT_TRUE(copy(this->executor(), view_on<E>(from.data(), n), view_on<E>(a.now.back()->data(), n)).ok());
+    }
+    return a;
+  }
+  static auto view(const arrays& a, std::size_t n) {
+    return soa_on<E, position, velocity, mass>({a.now[0]->data(), a.now[1]->data(), a.now[2]->data()},
+                                               {a.now[3]->data(), a.now[4]->data(), a.now[5]->data()}, a.now[6]->data(),
+                                               static_cast<kiln::index>(n));
+  }
+};
+TYPED_TEST_SUITE(records, kiln::test::executors, kiln::test::executor_names);
+
+TYPED_TEST(records, drift_moves_every_particle_and_nothing_else) {
+  for (const std::size_t n : {1u, 3u, 4u, 7u, 33u, 65u, 1024u, 1029u})
+    for (const std::size_t misalign : {0u, 1u}) {
+      auto a = this->make(n, 1, misalign);
+      ASSERT_TRUE(transform(this->executor(), this->view(a, n), drift{0.5f}).ok());
+      for (std::size_t k = 0; k < 7; ++k) {
+        const auto result = a.now[k]->values();
+        for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(result[i], a.start[k][i] + (k < 3 ? 0.5f * a.start[k + 3][i] : 0)) << k << ", " << i << " of " << n;
+      }
+    }
+}
+
+TYPED_TEST(records, arrays_misaligned_differently_take_the_slow_path_and_are_right) {
+  using E = TypeParam;
+  const std::size_t n = 101;
+  const auto m = test::small_integers<float>(n, 5);
+  const auto& from = this->input(m, 1);
+  std::vector<float> none(n, 0);
+  auto& x = this->template output<float>(n, prefill::nan, 2);
+  auto& v = this->template output<float>(3 * n, prefill::x55, 3);
+  ASSERT_TRUE(fill(this->executor(), view_on<E>(v.data(), 3 * n), 2).ok());
+  const auto p = soa_on<E, const mass, velocity>(from.data(), stacked<3>(v.data(), static_cast<kiln::index>(n)), static_cast<kiln::index>(n));
+  ASSERT_TRUE(transform(this->executor(), p, kick_some{}).ok());
+  const auto result = v.values();
+  for (std::size_t i = 0; i < n; ++i) {
+    ASSERT_EQ(result[i], 2.0f);
+    ASSERT_EQ(result[n + i], m[i] > 0 ? -2.0f : 2.0f);
+  }
+  EXPECT_TRUE(x.untouched());
+}
+
+TYPED_TEST(records, bindings_in_a_functor_are_references) {
+  auto a = this->make(70, 2);
+  ASSERT_TRUE(transform(this->executor(), this->view(a, 70), drift_by_bindings{2}).ok());
+  const auto result = a.now[1]->values();
+  for (std::size_t i = 0; i < 70; ++i) ASSERT_EQ(result[i], a.start[1][i] + 2 * a.start[4][i]);
+}
+
+TYPED_TEST(records, only_components_that_are_written_are_stored) {
+  using view = soa_view<typename TypeParam::space, velocity, const mass>;
+  elementwise::staged<view, 1> held{};
+  const elementwise::lane<view, 1> one{&held, 0};
+  auto& flags = elementwise::staged_field<0>(held).written;
+  kick_some{}(one);
+  EXPECT_FALSE(flags[0] || flags[1] || flags[2]) << "the mass was 0";
+  elementwise::staged_field<1>(held).r[0][0] = 1;
+  kick_some{}(one);
+  EXPECT_TRUE(!flags[0] && flags[1] && !flags[2]);
+
+  using E = TypeParam;
+  const std::size_t n = 100;
+  const auto m = test::small_integers<float>(n, 3), v0 = test::small_integers<float>(n, 4), v1 = test::small_integers<float>(n, 5);
+  const auto& mi = this->input(m);
+  const auto& x = this->input(v0);
+  const auto& z = this->input(v0);
+  auto& y = this->template output<float>(n);
+  const auto& from = this->input(v1);
+  ASSERT_TRUE(copy(this->executor(), view_on<E>(from.data(), n), view_on<E>(y.data(), n)).ok());
+  const auto p = soa_on<E, velocity, const mass>({const_cast<float*>(x.data()), y.data(), const_cast<float*>(z.data())}, mi.data(), static_cast<kiln::index>(n));
+  ASSERT_TRUE(transform(this->executor(), p, kick_some{}).ok());
+  const auto result = y.values();
+  for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(result[i], m[i] > 0 ? -v1[i] : v1[i]);
+}
+
+TYPED_TEST(records, fields_of_different_widths) {
+  using E = TypeParam;
+  for (const std::size_t n : {5u, 16u, 100u, 1000u}) {
+    const auto c = test::uniform<bf16>(n, 6);
+    const auto& from = this->input(c);
+    auto& to = this->template output<std::int8_t>(n);
+    ASSERT_TRUE(transform(this->executor(), soa_on<E, const charge, label>(from.data(), to.data(), static_cast<kiln::index>(n)), label_of_charge{}).ok());
+    const auto result = to.values();
+    for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(result[i], static_cast<int>(static_cast<float>(c[i]) * 4)) << i;
+  }
+}
+
+TYPED_TEST(records, two_views_at_once) {
+  auto a = this->make(37, 7), b = this->make(37, 20);
+  ASSERT_TRUE(transform(this->executor(), this->view(a, 37), this->view(b, 37), swap_velocities{}).ok());
+  for (std::size_t k = 3; k < 6; ++k) {
+    EXPECT_EQ(a.now[k]->values(), b.start[k]);
+    EXPECT_EQ(b.now[k]->values(), a.start[k]);
+  }
+}
+
+TYPED_TEST(records, slices_transform_their_own_elements) {
+  auto a = this->make(50, 8);
+  ASSERT_TRUE(transform(this->executor(), slice(this->view(a, 50), 7, -11), drift{1}).ok());
+  const auto result = a.now[2]->values();
+  for (std::size_t i = 0; i < 50; ++i) ASSERT_EQ(result[i], a.start[2][i] + (i >= 7 && i < 39 ? a.start[5][i] : 0));
+}
+
+TYPED_TEST(records, structs_to_arrays_and_back_are_exact) {
+  using E = TypeParam;
+  for (const std::size_t n : {1u, 31u, 256u, 1023u, 1024u, 1025u, 3000u})
+    for (const std::size_t misalign : {0u, 1u}) {
+      std::vector<particle> ps(n);
+      const auto values = test::uniform<float>(7 * n, 9);
+      std::memcpy(static_cast<void*>(ps.data()), values.data(), n * sizeof(particle));
+      const auto& from = this->input(ps, misalign);
+      auto& back = this->template output<particle>(n, prefill::x55, misalign);
+      auto a = this->make(n, 10, misalign);
+      const auto count = static_cast<kiln::index>(n);
+      ASSERT_TRUE(copy(this->executor(), aos_on<E, const position, const velocity, const mass>(from.data(), count), this->view(a, n)).ok());
+      for (std::size_t k = 0; k < 7; ++k) {
+        const auto column = a.now[k]->values();
+        for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(column[i], values[7 * i + k]);
+      }
+      ASSERT_TRUE(copy(this->executor(), this->view(a, n), aos_on<E, position, velocity, mass>(back.data(), count)).ok());
+      const auto again = back.values();
+      ASSERT_EQ(std::memcmp(again.data(), ps.data(), n * sizeof(particle)), 0);
+    }
+}
+
+TYPED_TEST(records, the_same_functor_runs_on_structs) {
+  using E = TypeParam;
+  const std::size_t n = 300;
+  std::vector<float> values = test::small_integers<float>(7 * n, 11);
+  auto& memory = this->template output<float>(7 * n);
+  const auto& from = this->input(values);
+  ASSERT_TRUE(copy(this->executor(), view_on<E>(from.data(), 7 * n), view_on<E>(memory.data(), 7 * n)).ok());
+  ASSERT_TRUE(transform(this->executor(), aos_on<E, position, velocity, mass>(reinterpret_cast<particle*>(memory.data()), 300), drift{2}).ok());
+  const auto result = memory.values();
+  for (std::size_t i = 0; i < 7 * n; ++i) ASSERT_EQ(result[i], values[i] + (i % 7 < 3 ? 2 * values[i + 3] : 0));
+}
+
+struct padded {
+  std::int8_t l;
+  float m;
+  bf16 c;
+};
+
+TYPED_TEST(records, structs_with_padding_keep_it_and_fields_convert) {
+  using E = TypeParam;
+  const std::size_t n = 333;
+  const auto l = test::small_integers<std::int8_t>(n, 12);
+  const auto m = test::small_integers<float>(n, 13);
+  const auto c = test::uniform<bf16>(n, 14);
+  const auto& li = this->input(l);
+  const auto& mi = this->input(m);
+  const auto& ci = this->input(c);
+  auto& structs = this->template output<padded>(n, prefill::x55);
+  const auto count = static_cast<kiln::index>(n);
+  const auto fields = soa_on<E, const charge, const label, const mass>(ci.data(), li.data(), mi.data(), count);
+  ASSERT_TRUE(copy(this->executor(), fields, aos_on<E, label, mass, charge>(structs.data(), count)).ok());
+  const auto result = structs.values();
+  for (std::size_t i = 0; i < n; ++i) {
+    unsigned char bytes[sizeof(padded)];
+    std::memcpy(bytes, static_cast<const void*>(&result[i]), sizeof(padded));
+    ASSERT_TRUE(bytes[1] == 0x55 && bytes[3] == 0x55 && bytes[11] == 0x55) << "padding was written";
+    ASSERT_TRUE(result[i].l == l[i] && result[i].m == m[i] && result[i].c.bits == c[i].bits);
+  }
+  auto& again = this->template output<bf16>(n);
+  auto& labels = this->template output<std::int8_t>(n);
+  auto& masses = this->template output<float>(n);
+  const auto back = soa_on<E, mass, label, charge>(masses.data(), labels.data(), again.data(), count);
+  ASSERT_TRUE(copy(this->executor(), aos_on<E, const label, const mass, const charge>(structs.data(), count), back).ok());
+  EXPECT_EQ(masses.values(), m);
+  EXPECT_EQ(labels.values(), l);
+}
+
+TYPED_TEST(records, reduction_of_records_and_of_tensors) {
+  using E = TypeParam;
+  for (const std::size_t n : {1u, 5u, 255u, 1024u, 1025u, 20000u}) {
+    auto a = this->make(n, 15);
+    const auto p = this->view(a, n);
+    double energy = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      double v2 = 0;
+      for (std::size_t k = 3; k < 6; ++k) v2 += static_cast<double>(a.start[k][i]) * static_cast<double>(a.start[k][i]);
+      energy += 0.5 * static_cast<double>(a.start[6][i]) * v2;
+    }
+    auto& sum = this->template output<float>(1);
+    auto& scratch = this->template output<unsigned char>(reduce_workspace_size<float>(p) + 1);
+    auto ex = this->executor();
+    ex.scratch = {scratch.data(), scratch.size()};
+    ASSERT_TRUE(reduce(ex, p, view_on<E>(sum.data(), 1), 3.0f, kinetic{}, add{}).ok());
+    // Halves of small integers: every partial sum is a multiple of 1/2 below 2^23, so float addition is exact in any order.
+    ASSERT_EQ(static_cast<double>(sum.values()[0]), energy + 3) << n;
+  }
+}
+
+TYPED_TEST(records, reduction_of_strided_tensors_counts_every_element_once) {
+  using E = TypeParam;
+  const auto xs = test::small_integers<bf16>(70 * 50, 16);
+  const auto& x = this->input(xs);
+  double all = 0, some = 0;
+  for (std::size_t i = 0; i < 70; ++i)
+    for (std::size_t j = 0; j < 50; ++j) {
+      all += test::as_double(xs[i * 50 + j]);
+      if (j >= 3 && i % 2 == 0) some += test::as_double(xs[i * 50 + j]);
+    }
+  auto& sum = this->template output<double>(1);
+  auto& scratch = this->template output<double>(2000);
+  auto ex = this->executor();
+  ex.scratch = {scratch.data(), scratch.size() * sizeof(double)};
+  const auto v = view_on<E>(x.data(), 70, 50);
+  ASSERT_TRUE(reduce(ex, v, view_on<E>(sum.data(), 1), 0.0, same{}, add{}).ok());
+  EXPECT_EQ(sum.values()[0], all);
+  ASSERT_TRUE(reduce(ex, transposed(strided<0>(slice(v, 1, 3, 50), 2)), view_on<E>(sum.data(), 1), 0.0, same{}, add{}).ok());
+  EXPECT_EQ(sum.values()[0], some);
+  auto& count = this->template output<std::int64_t>(1);
+  ASSERT_TRUE(reduce(ex, broadcast<0>(v, 3), view_on<E>(count.data(), 1), std::int64_t{0}, count_one{}, add{}).ok());
+  EXPECT_EQ(count.values()[0], 3 * 70 * 50);
+}
+
+TYPED_TEST(records, an_accumulator_may_be_a_struct) {
+  using E = TypeParam;
+  const std::size_t n = 5000;
+  auto a = this->make(n, 17);
+  extremum expected{-1000, 0};
+  for (std::size_t i = 0; i < n; ++i) expected = greater{}(expected, {a.start[6][i], a.start[0][i]});
+  const auto p = this->view(a, n);
+  auto& best = this->template output<extremum>(1, prefill::x55);
+  auto& scratch = this->template output<unsigned char>(reduce_workspace_size<extremum>(p));
+  auto ex = this->executor();
+  ex.scratch = {scratch.data(), scratch.size()};
+  ASSERT_TRUE(reduce(ex, p, view_on<E>(best.data(), 1), extremum{-1000, 0}, as_extremum{}, greater{}).ok());
+  EXPECT_EQ(best.values()[0].value, expected.value);
+  EXPECT_EQ(best.values()[0].at, expected.at);
+}
+
+TYPED_TEST(records, sums_have_the_same_bits_in_every_run_and_at_every_alignment) {
+  using E = TypeParam;
+  const std::size_t n = 100003;
+  const auto xs = test::uniform<float>(n, 18);
+  std::vector<float> sums;
+  auto& scratch = this->template output<float>(2000);
+  auto ex = this->executor();
+  ex.scratch = {scratch.data(), scratch.size() * sizeof(float)};
+  for (const std::size_t misalign : {0u, 0u, 1u, 3u}) {
+    const auto& x = this->input(xs, misalign);
+    auto& sum = this->template output<float>(1);
+    ASSERT_TRUE(reduce(ex, view_on<E>(x.data(), n), view_on<E>(sum.data(), 1), 0.0f, same{}, add{}).ok());
+    sums.push_back(sum.values()[0]);
+  }
+  for (const float s : sums) EXPECT_EQ(s, sums[0]);
+}
+
+TYPED_TEST(records, a_reduction_of_nothing_is_init) {
+  using E = TypeParam;
+  float* const none = nullptr;
+  auto& sum = this->template output<float>(1);
+  ASSERT_TRUE(reduce(this->executor(), view_on<E>(none, 0, 4), view_on<E>(sum.data(), 1), 5.0f, same{}, add{}).ok());
+  EXPECT_EQ(sum.values()[0], 5.0f);
+  ASSERT_TRUE(reduce(this->executor(), soa_on<E, mass>(none, 0), view_on<E>(sum.data(), 1), 6.0f, same_mass{}, add{}).ok());
+  EXPECT_EQ(sum.values()[0], 6.0f);
+}
+
+TYPED_TEST(records, wrong_arguments_are_named_and_nothing_is_written) {
+  using E = TypeParam;
+  auto a = this->make(40, 19);
+  const auto p = this->view(a, 40);
+  const auto ex = this->executor();
+  const auto expect = [&](const status& s, errc code, const char* text) {
+    EXPECT_EQ(s.code(), code);
+    EXPECT_NE(s.message().find(text), std::string::npos) << s.message();
+  };
+  expect(transform(ex, slice(p, 5, 4), drift{1}), errc::bad_shape, "view 1 has -1 elements");
+  expect(transform(ex, p, slice(p, 0, 39), swap_velocities{}), errc::bad_shape, "view 2 has 39 elements, needs 40, as many as view 1");
+  expect(transform(ex, slice(p, 0, 39), slice(p, 1, 40), swap_velocities{}), errc::overlap, "share memory");
+  expect(transform(ex, p, p, swap_velocities{}), errc::overlap, "share memory");
+  auto null = p;
+  null.arrays = {};
+  expect(transform(ex, null, drift{1}), errc::null_pointer, "view 1 has 40 elements and null data in component 0 of field 0");
+  const auto twice = soa_on<E, position, mass>({a.now[0]->data(), a.now[1]->data(), a.now[2]->data()}, a.now[1]->data(), 40);
+  expect(transform(ex, twice, label_nothing{}), errc::overlap, "component 1 and component 3");
+  const auto odd = soa_on<E, mass>(reinterpret_cast<float*>(reinterpret_cast<char*>(a.now[0]->data()) + 1), 39);
+  expect(transform(ex, odd, label_nothing{}), errc::bad_alignment, "component 0 of field 0 of view 1");
+
+  auto& sum = this->template output<float>(2);
+  auto b = this->make(5000, 20);
+  const auto many = this->view(b, 5000);
+  expect(reduce(ex, p, view_on<E>(sum.data(), 2), 0.0f, kinetic{}, add{}), errc::bad_shape, "the result has 2 elements, needs 1");
+  expect(reduce(ex, many, view_on<E>(sum.data(), 1), 0.0f, kinetic{}, add{}), errc::workspace_too_small,
+         ("has 0 bytes, needs " + std::to_string(reduce_workspace_size<float>(many))).c_str());
+  expect(reduce(ex, p, view_on<E>(a.now[3]->data(), 1), 0.0f, kinetic{}, add{}), errc::overlap, "the result shares memory with the view");
+  expect(copy(ex, p, aos_on<E, position, velocity, mass>(static_cast<particle*>(nullptr), 40)), errc::null_pointer, "the second view");
+  EXPECT_TRUE(sum.untouched());
+  for (std::size_t k = 0; k < 7; ++k) EXPECT_EQ(a.now[k]->values(), a.start[k]);
+}
+
+}  // namespace
