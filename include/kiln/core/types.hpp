@@ -31,6 +31,15 @@ KILN_FN constexpr I max_of(I a, I b) {
   return a < b ? b : a;
 }
 
+/// The same number, of which the device compiler knows nothing: what is computed from it stays where it is written, and does
+/// not wait in registers from before the loop around it.
+KILN_FN int here(int x) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("" : "+r"(x));
+#endif
+  return x;
+}
+
 /// N values side by side, aligned for one vector access where the size allows it.
 template <class T, int N>
 struct alignas((sizeof(T) * N & (sizeof(T) * N - 1)) == 0 && sizeof(T) * N <= 16 ? sizeof(T) * N : alignof(T)) vec {

@@ -47,7 +47,15 @@ KILN_FN bool last_of_parts(warpgroup_scope<Where> group, std::uint32_t* counter,
   return flag == static_cast<std::uint32_t>(parts - 1);
 }
 
-/// Writes a group's registers to `to`, sixteen bytes a thread at a time.
+namespace detail {
+/// Where sixteen-byte piece i of thread t lies among a group's sums: the pieces of 128 threads follow each other.
+template <class T>
+KILN_FN vec<T, 4>* piece(T* sums, int t, int i) {
+  return reinterpret_cast<vec<T, 4>*>(reinterpret_cast<unsigned char*>(sums) + static_cast<index>(t) * 16) + i * 128;
+}
+}  // namespace detail
+
+/// Writes a group's registers to `to`.
 template <class T, int N, class Group>
 KILN_FN void put_sums(Group group, T* to, const fragments<T, N, Group>& from) {
   static_assert(N % 4 == 0);
@@ -55,19 +63,19 @@ KILN_FN void put_sums(Group group, T* to, const fragments<T, N, Group>& from) {
     KILN_UNROLL
     for (int i = 0; i < N; i += 4) {
       const T* r = &from.of(t)[i];
-      *reinterpret_cast<vec<T, 4>*>(to + (i / 4 * 128 + t) * 4) = vec<T, 4>{{r[0], r[1], r[2], r[3]}};
+      *detail::piece(to, t, i / 4) = vec<T, 4>{{r[0], r[1], r[2], r[3]}};
     }
   });
 }
-/// Takes them, or adds them to what is there.
-template <class T, int N, class Group>
-KILN_FN void add_sums(Group group, const T* from, fragments<T, N, Group>& to, bool add) {
+/// Reads them back (Add = false), or adds them to what is there.
+template <bool Add, class T, int N, class Group>
+KILN_FN void get_sums(Group group, T* from, fragments<T, N, Group>& to) {
   group.each([&](int t) {
     KILN_UNROLL
     for (int i = 0; i < N; i += 4) {
-      const vec<T, 4> x = *reinterpret_cast<const vec<T, 4>*>(from + (i / 4 * 128 + t) * 4);
+      const vec<T, 4> x = *detail::piece(from, t, i / 4);
       KILN_UNROLL
-      for (int e = 0; e < 4; ++e) to.of(t)[i + e] = add ? to.of(t)[i + e] + x[e] : x[e];
+      for (int e = 0; e < 4; ++e) to.of(t)[i + e] = Add ? to.of(t)[i + e] + x[e] : x[e];
     }
   });
 }

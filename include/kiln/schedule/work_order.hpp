@@ -22,19 +22,20 @@ struct work_order {
   tile_order tiles;
   std::uint32_t workers;
   std::uint32_t steps;     ///< of one tile; at least 1
+  /// Steps of all streamed tiles together are fewer than 2^32.
   std::uint32_t streamed;  ///< tiles, the first of the order, that are cut evenly over the workers; 0: none
 
   /// Worker that has step `x` of the ribbon of all streamed tiles.
-  KILN_FN constexpr std::uint32_t owner_of(std::uint64_t x) const {
-    return static_cast<std::uint32_t>(((x + 1) * workers - 1) / (static_cast<std::uint64_t>(streamed) * steps));
+  KILN_FN constexpr std::uint32_t owner_of(std::uint32_t x) const {
+    return static_cast<std::uint32_t>(((static_cast<std::uint64_t>(x) + 1) * workers - 1) / (streamed * steps));
   }
-  KILN_FN constexpr std::uint64_t ribbon_begin(std::uint32_t worker) const {
-    return static_cast<std::uint64_t>(worker) * streamed * steps / workers;
+  KILN_FN constexpr std::uint32_t ribbon_begin(std::uint32_t worker) const {
+    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(worker) * (streamed * steps) / workers);
   }
 
   /// A worker's place in its list.
   struct cursor {
-    std::uint64_t at, end;   // of the ribbon
+    std::uint32_t at, end;    // of the ribbon
     std::uint32_t next_tile; // whole tiles
   };
   KILN_FN constexpr cursor begin(std::uint32_t worker) const {
@@ -44,10 +45,9 @@ struct work_order {
   KILN_FN constexpr bool next(cursor& c, segment& s) const {
     if (c.at < c.end) {
       s.tile = static_cast<std::uint32_t>(c.at / steps);
-      s.first = static_cast<int>(c.at % steps);
-      const std::uint64_t left = c.end - c.at, in_tile = steps - static_cast<std::uint32_t>(s.first);
+      const std::uint32_t begin_of_tile = s.tile * steps, left = c.end - c.at, in_tile = begin_of_tile + steps - c.at;
+      s.first = static_cast<int>(c.at - begin_of_tile);
       s.steps = static_cast<int>(left < in_tile ? left : in_tile);
-      const std::uint64_t begin_of_tile = static_cast<std::uint64_t>(s.tile) * steps;
       s.owner = owner_of(begin_of_tile);
       s.parts = static_cast<int>(owner_of(begin_of_tile + steps - 1) - s.owner) + 1;
       s.part = static_cast<int>(owner_of(c.at) - s.owner);

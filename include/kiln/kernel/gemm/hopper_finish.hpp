@@ -134,17 +134,22 @@ struct hopper_finish {
       // The store before the last has read this buffer, and everyone knows.
       sm90::one_thread(group, [](auto thread) { sm90::tma_wait_read<1>(thread); });
       sm90::named_sync<128>(group, name);
-      group.each([&](int t) {
-        const accumulator* r = acc.of(t);
-        KILN_UNROLL
-        for (int i = 0; i < cols / 2; i += 2) {
-          const tile_coord in = wgmma_d(t, i);
-          const index row = first.row + in.row, col = first.col + c + in.col;
-          if (row >= p.m || col >= p.n) continue;  // clipped by the store
-          const place at{batch, row, col, p.n - col < 2 ? 1 : 2};
-          to.template store<2>(group, t, in.row, in.col, sink.values(pair_of(r, c / 2 + i), at));
-        }
-      });
+      const auto fill = [&](auto whole) {
+        group.each([&](int thread) {
+          const int t = here(thread);
+          const accumulator* r = acc.of(thread);
+          KILN_UNROLL
+          for (int i = 0; i < cols / 2; i += 2) {
+            const tile_coord in = wgmma_d(t, i);
+            const index row = first.row + in.row, col = first.col + c + in.col;
+            if (!whole && (row >= p.m || col >= p.n)) continue;  // clipped by the store
+            const place at{batch, row, col, whole || p.n - col >= 2 ? 2 : 1};
+            to.template store<2>(group, t, in.row, in.col, sink.values(pair_of(r, c / 2 + i), at));
+          }
+        });
+      };
+      if (first.row + 64 <= p.m && first.col + c + cols <= p.n) fill(std::true_type{});
+      else fill(std::false_type{});
       sm90::fence_async(group);
       sm90::named_sync<128>(group, name);
       sm90::one_thread(group, [&](auto thread) {
@@ -157,8 +162,9 @@ struct hopper_finish {
 
   template <class Group, class Sink, class Fragment>
   KILN_FN static void put_pairs(Group group, const Arguments& p, const Sink& sink, index batch, coord first, const Fragment& acc) {
-    group.each([&](int t) {
-      const accumulator* r = acc.of(t);
+    group.each([&](int thread) {
+      const int t = here(thread);
+      const accumulator* r = acc.of(thread);
       KILN_UNROLL
       for (int i = 0; i < Cols / 2; i += 2) {
         const tile_coord in = wgmma_d(t, i);

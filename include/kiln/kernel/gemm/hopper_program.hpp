@@ -174,9 +174,11 @@ struct hopper_program {
       for (int b = 0; b < blocks; ++b) put_sums(group, sums(s.part, b), st.acc[b]);
       std::uint32_t* arrived = p.split.arrived + (static_cast<std::uint64_t>(s.tile) * cluster + static_cast<std::uint32_t>(rank)) * groups + static_cast<std::uint32_t>(g);
       if (!last_of_parts(group, arrived, s.parts, flag, name)) return;
-      for (int part = 0; part < s.parts; ++part) {
-        KILN_UNROLL
-        for (int b = 0; b < blocks; ++b) add_sums(group, sums(part, b), st.acc[b], part > 0);
+      KILN_UNROLL
+      for (int b = 0; b < blocks; ++b) {
+        get_sums<false>(group, sums(0, b), st.acc[b]);
+        KILN_NO_UNROLL
+        for (int part = 1; part < s.parts; ++part) get_sums<true>(group, sums(part, b), st.acc[b]);
       }
     }
     const tile_index t = work.tiles.at(s.tile);
