@@ -6,6 +6,7 @@
 ///
 /// Reductions along rows or columns are in kiln/reduce.hpp.
 #include <cstddef>
+#include <memory>
 #include <kiln/kernel/elementwise/check.hpp>
 #include <kiln/kernel/elementwise/fold.hpp>
 #include <type_traits>
@@ -88,14 +89,20 @@ status reduce(const Executor& ex, const View& view, const tensor<Out, 1, S, U>& 
       const auto source = make_source(view);
       const index blocks = max_of<index>(1, partials_of(source.plan.items()));
       const std::size_t needed = partial_bytes<A>(blocks);
-      const std::size_t given = ex.scratch.data == nullptr ? 0 : ex.scratch.bytes;
+      workspace scratch = ex.scratch;
+      std::unique_ptr<A[]> own;  // the host executor may allocate; the device's workspace is the caller's
+      if constexpr (Executor::on_host) {
+        own.reset(needed > 0 ? new A[static_cast<std::size_t>(blocks)] : nullptr);
+        scratch = {own.get(), needed};
+      }
+      const std::size_t given = scratch.data == nullptr ? 0 : scratch.bytes;
       if (given < needed)
         return fail(errc::workspace_too_small, "reduce: the executor's workspace has ", given, " bytes, needs ", needed,
                     " (reduce_workspace_size)");
-      if (needed > 0 && !is_aligned(ex.scratch.data, 256))
+      if (!Executor::on_host && needed > 0 && !is_aligned(scratch.data, 256))
         return fail(errc::bad_alignment, "reduce: the executor's workspace is not aligned to 256 bytes");
 
-      A* const partials = needed > 0 ? static_cast<A*>(ex.scratch.data) : nullptr;
+      A* const partials = needed > 0 ? static_cast<A*>(scratch.data) : nullptr;
       const fold<std::remove_const_t<decltype(source)>, A, Out, Map, Op> first{source, init,     map,        op,
                                                                                blocks, partials, result.data};
       const double bytes = bytes_read(view) + (blocks > 1 ? 0 : static_cast<double>(sizeof(Out)));

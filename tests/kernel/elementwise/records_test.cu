@@ -397,8 +397,10 @@ TYPED_TEST(records, wrong_arguments_are_named_and_nothing_is_written) {
   auto b = this->make(5000, 20);
   const auto many = this->view(b, 5000);
   expect(reduce(ex, p, view_on<E>(sum.data(), 2), 0.0f, kinetic{}, add{}), errc::bad_shape, "the result has 2 elements, needs 1");
-  expect(reduce(ex, many, view_on<E>(sum.data(), 1), 0.0f, kinetic{}, add{}), errc::workspace_too_small,
-         ("has 0 bytes, needs " + std::to_string(reduce_workspace_size<float>(many))).c_str());
+  if constexpr (!E::on_host) {
+    expect(reduce(ex, many, view_on<E>(sum.data(), 1), 0.0f, kinetic{}, add{}), errc::workspace_too_small,
+           ("has 0 bytes, needs " + std::to_string(reduce_workspace_size<float>(many))).c_str());
+  }
   expect(reduce(ex, p, view_on<E>(a.now[3]->data(), 1), 0.0f, kinetic{}, add{}), errc::overlap, "the result shares memory with the view");
   expect(copy(ex, p, aos_on<E, position, velocity, mass>(static_cast<particle*>(nullptr), 40)), errc::null_pointer, "the second view");
   EXPECT_TRUE(sum.untouched());
