@@ -196,7 +196,10 @@ made_model mini_block() {
   glm::config c;
   c.vocabulary = 5, c.hidden = 4, c.intermediate = 2, c.layers = 1, c.heads = 2, c.kv_heads = 1, c.head_dim = 2, c.rotary_dim = 2;
   made_model made(c);
-  for (const auto& [name, t] : made.tensors) made.set(name, [&](std::size_t) { return name.find("norm") != std::string::npos ? 1.0f : 0.0f; });
+  for (const auto& [name, t] : made.tensors) {
+    const float all = name.find("norm") != std::string::npos ? 1.0f : 0.0f;
+    made.set(name, [all](std::size_t) { return all; });
+  }
   made.set("lm_head.weight", [](std::size_t i) { return float(i % 3); });
   return made;
 }
