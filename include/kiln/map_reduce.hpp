@@ -6,7 +6,6 @@
 ///
 /// Reductions along rows or columns are in kiln/reduce.hpp.
 #include <cstddef>
-#include <memory>
 #include <kiln/kernel/elementwise/check.hpp>
 #include <kiln/kernel/elementwise/fold.hpp>
 #include <type_traits>
@@ -38,6 +37,15 @@ template <class A>
 std::size_t partial_bytes(index blocks) {
   return blocks > 1 ? static_cast<std::size_t>(blocks) * sizeof(A) : 0;
 }
+
+template <class A>
+struct own_partials {
+  A* p = nullptr;
+  own_partials() = default;
+  own_partials(const own_partials&) = delete;
+  own_partials& operator=(const own_partials&) = delete;
+  ~own_partials() { delete[] p; }
+};
 
 template <class View>
 double bytes_read(const View& v) {
@@ -90,10 +98,10 @@ status reduce(const Executor& ex, const View& view, const tensor<Out, 1, S, U>& 
       const index blocks = max_of<index>(1, partials_of(source.plan.items()));
       const std::size_t needed = partial_bytes<A>(blocks);
       workspace scratch = ex.scratch;
-      std::unique_ptr<A[]> own;  // the host executor may allocate; the device's workspace is the caller's
+      elementwise::own_partials<A> own;  // the host executor may allocate; the device's workspace is the caller's
       if constexpr (Executor::on_host) {
-        own.reset(needed > 0 ? new A[static_cast<std::size_t>(blocks)] : nullptr);
-        scratch = {own.get(), needed};
+        if (needed > 0) own.p = new A[static_cast<std::size_t>(blocks)];
+        scratch = {own.p, needed};
       }
       const std::size_t given = scratch.data == nullptr ? 0 : scratch.bytes;
       if (given < needed)

@@ -4,8 +4,11 @@
 #include <kiln/view/aos.hpp>
 #include <kiln/view/soa.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <ranges>
 #include <type_traits>
 #include <vector>
 
@@ -68,6 +71,16 @@ TEST(soa_view, structured_bindings_are_references) {
     EXPECT_EQ(data.z[i], 20 + f + 2 * (9 + f));
     EXPECT_EQ(static_cast<float>(data.m[i]), f + 2);
   }
+}
+
+TEST(soa_view, is_a_range_of_the_standard_library) {
+  particles data;
+  const auto p = data.view();
+  static_assert(std::input_iterator<decltype(p.begin())>);
+  static_assert(std::ranges::input_range<decltype(p)>);
+  float heaviest = 0;
+  std::ranges::for_each(p, [&](const auto& e) { heaviest = heaviest > get<mass>(e) ? heaviest : static_cast<float>(get<mass>(e)); });
+  EXPECT_EQ(heaviest, 4.0f);
 }
 
 TEST(soa_view, values_are_copies) {

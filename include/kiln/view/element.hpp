@@ -2,7 +2,6 @@
 /// One element of a view of records: `get<mass>(e)`, `get<2>(e)`, structured bindings.
 #include <concepts>
 #include <cstddef>
-#include <iterator>
 #include <kiln/view/field.hpp>
 #include <kiln/view/reference.hpp>
 #include <type_traits>
@@ -70,7 +69,6 @@ KILN_FN constexpr decltype(auto) get(const E& e) {
 /// Walks over the elements of a host view, all fields in step.
 template <class View>
 struct element_iterator {
-  using iterator_concept = std::input_iterator_tag;
   using value_type = element<View>;
   using difference_type = index;
 
