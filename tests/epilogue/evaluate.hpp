@@ -15,6 +15,7 @@ template <class A, int Products>
 struct given {
   const A* from;
   index batch, m, n;
+  bool vectors = false;
 
   /// Sets place number `i` of all places and its accumulators; what is behind the matrix is NaN, or a large integer.
   template <int N>
@@ -22,6 +23,7 @@ struct given {
     const index in_row = ceil_div(n, index{N});
     at.col = i % in_row * N, at.row = i / in_row % m, at.batch = i / in_row / m;
     at.count = static_cast<int>(min_of(index{N}, n - at.col));
+    at.vectors = vectors && at.row % 2 == 0;  // both ways in one run
     accumulators<A, Products, N> r;
     for (int p = 0; p < Products; ++p)
       for (int e = 0; e < N; ++e) {
@@ -52,7 +54,8 @@ __global__ void put_kernel(Given g, Sink sink) {
 #endif
 
 template <int N, class E, class A, int Products, class Sink>
-void put_all(const E&, const given<A, Products>& g, const Sink& sink) {
+void put_all(const E&, given<A, Products> g, const Sink& sink) {
+  g.vectors = sink.template vectors<N>();
   require_sinks<A, Products, typename E::space, Sink>();
   if constexpr (E::on_host) {
     for (index i = 0; i < g.template places<N>(); ++i) {

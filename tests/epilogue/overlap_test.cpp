@@ -98,7 +98,8 @@ TEST(overlap, column_ranges_are_told_apart) {
 TEST(overlap, other_memory_and_nothing) {
   EXPECT_EQ(overlaps(host_view(buffer, 4, 4), device_view(buffer, 4, 4)), overlap::none);
   EXPECT_EQ(overlaps(host_view(buffer, 4, 4), host_view(buffer, 0, 4)), overlap::none);
-  EXPECT_EQ(overlaps(host_view(static_cast<float*>(nullptr), 4, 4), host_view(static_cast<float*>(nullptr), 4, 4)), overlap::none);
+  EXPECT_EQ(overlaps(host_view(static_cast<float*>(nullptr), 4, 4), host_view(static_cast<float*>(nullptr), 4, 4)),
+            overlap::none);
 }
 
 }  // namespace

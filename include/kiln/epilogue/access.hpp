@@ -9,6 +9,8 @@
 #include <kiln/core/macros.hpp>
 #include <kiln/core/numeric.hpp>
 #include <kiln/core/types.hpp>
+#include <kiln/epilogue/place.hpp>
+#include <kiln/view/tensor.hpp>
 
 namespace kiln::detail {
 
@@ -49,6 +51,18 @@ inline constexpr int pieces = static_cast<int>(sizeof(T)) * N / piece_bytes<T, N
 template <class T, int N>
 KILN_FN bool is_aligned(const T* p) {
   return reinterpret_cast<std::uintptr_t>(p) % piece_bytes<T, N> == 0;
+}
+
+/// Whether rows of this view allow vector accesses at each column that is a multiple of N. The columns are the last
+/// axis; a view whose columns are not its unit axis is read one by one, so it does not mind.
+template <int N, class T, int R, class S, int U>
+bool rows_allow_vectors(const tensor<T, R, S, U>& v) {
+  if constexpr (U == R - 1) {
+    if (!is_aligned<const T, N>(v.data)) return false;
+    for (int a = 0; a + 1 < R; ++a)
+      if (v.stride(a) * static_cast<index>(sizeof(T)) % piece_bytes<T, N> != 0) return false;
+  }
+  return true;
 }
 
 template <reading How, int N, class T>
@@ -97,27 +111,27 @@ KILN_FN T read_one(const T* p) {
     return *p;
 }
 
-/// p[0], p[step], ...: `count` of them, zeros behind. `Packed` says that step is one.
+/// p[0], p[step], ...: `at.count` of them, zeros behind. `Packed` says that step is one.
 template <reading How, bool Packed, int N, class T>
-KILN_FN vec<T, N> read_some(const T* p, index step, int count) {
+KILN_FN vec<T, N> read_some(const T* p, index step, const place& at) {
   if constexpr (Packed && N > 1) {
-    if (count == N && is_aligned<T, N>(p)) return read_whole<How, N>(p);
+    if (at.count == N && (at.vectors || is_aligned<T, N>(p))) return read_whole<How, N>(p);
   }
   vec<T, N> r{};
   KILN_UNROLL
   for (int i = 0; i < N; ++i)
-    if (N == 1 || i < count) r[i] = read_one<How>(p + (Packed ? i : i * step));
+    if (N == 1 || i < at.count) r[i] = read_one<How>(p + (Packed ? i : i * step));
   return r;
 }
 
 template <bool Packed, int N, class T>
-KILN_FN void write_some(T* p, index step, int count, const vec<T, N>& x) {
+KILN_FN void write_some(T* p, index step, const place& at, const vec<T, N>& x) {
   if constexpr (Packed && N > 1) {
-    if (count == N && is_aligned<T, N>(p)) return write_whole<N>(p, x);
+    if (at.count == N && (at.vectors || is_aligned<T, N>(p))) return write_whole<N>(p, x);
   }
   KILN_UNROLL
   for (int i = 0; i < N; ++i)
-    if (N == 1 || i < count) p[Packed ? i : i * step] = x[i];
+    if (N == 1 || i < at.count) p[Packed ? i : i * step] = x[i];
 }
 
 template <class T>

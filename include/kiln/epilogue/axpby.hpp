@@ -38,6 +38,10 @@ struct axpby_node : node {
     return r;
   }
 
+  template <int N>
+  bool vectors() const {
+    return x.template vectors<N>() && (beta == Beta{} || c.template vectors<N>());
+  }
   status check(index batch, index m, index n, const char* where) const {
     KILN_TRY(x.check(batch, m, n, where));
     return beta != Beta{} ? c.check(batch, m, n, where, "c of axpby") : status{};

@@ -144,8 +144,7 @@ struct broadcast_node : node {
     if constexpr (Along == detail::along::columns) {
       detail::watch(view, at.batch, at.col + at.count - 1);
       p += at.col * view.stride(1);
-      return detail::widen(
-          detail::read_some<detail::reading::cached, View::unit_axis == 1, N>(p, view.stride(1), at.count));
+      return detail::widen(detail::read_some<detail::reading::cached, View::unit_axis == 1, N>(p, view.stride(1), at));
     } else {
       if constexpr (Along == detail::along::rows) {
         detail::watch(view, at.batch, at.row);
@@ -159,6 +158,10 @@ struct broadcast_node : node {
     }
   }
 
+  template <int N>
+  bool vectors() const {
+    return Along != detail::along::columns || detail::rows_allow_vectors<N>(view);
+  }
   status check(index batch, index m, index n, const char* where) const {
     constexpr const char* name = detail::name_of(Along);
     const index needed = Along == detail::along::rows ? m : Along == detail::along::columns ? n : 1;
@@ -203,10 +206,13 @@ struct element_node : node {
   KILN_FN vec<value<A>, N> eval(const accumulators<A, C, N>&, const place& at) const {
     detail::watch(view, at.batch, at.row, at.col + at.count - 1);
     const element* p = view.data + at.batch * view.stride(0) + at.row * view.stride(1) + at.col * view.stride(2);
-    return detail::widen(
-        detail::read_some<detail::reading::plain, View::unit_axis == 2, N>(p, view.stride(2), at.count));
+    return detail::widen(detail::read_some<detail::reading::plain, View::unit_axis == 2, N>(p, view.stride(2), at));
   }
 
+  template <int N>
+  bool vectors() const {
+    return detail::rows_allow_vectors<N>(view);
+  }
   status check(index batch, index m, index n, const char* where, const char* name = "elem") const {
     if (view.extent(1) != m || view.extent(2) != n)
       return fail(errc::bad_shape, "`", name, "` in `", where, "` is ", view.extent(1), " x ", view.extent(2),

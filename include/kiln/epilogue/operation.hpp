@@ -65,6 +65,12 @@ struct operation : node {
     return with_values<A>(from, at, operands);
   }
 
+  template <int N>
+  bool vectors() const {
+    bool all = true;
+    operands.each([&](const auto& e, auto) { all = all && e.template vectors<N>(); });
+    return all;
+  }
   status check(index batch, index m, index n, const char* where) const {
     status s;
     operands.each([&](const auto& e, auto) {

@@ -15,6 +15,10 @@ namespace kiln {
 struct place {
   index batch, row, col;
   int count;
+  /// The program vouches for vector accesses here: `vectors<N>()` of the sink holds and col is a multiple of N. Where
+  /// this and `count` are compile-time constants, a kernel has neither tests nor a slow path; else addresses are
+  /// tested.
+  bool vectors = false;
 };
 
 /// The accumulators of one place: float or int32, of one product or of the two of `dual`.
@@ -46,6 +50,11 @@ struct node {
   template <class A>
   static constexpr mistake mistakes() {
     return mistake::none;
+  }
+  /// Whether every view that it reads allows vector accesses of N elements at each column that is a multiple of N.
+  template <int N>
+  bool vectors() const {
+    return true;
   }
   /// The views that it reads against the extents of the result. `where` names the sink.
   status check(index /*batch*/, index /*m*/, index /*n*/, const char* /*where*/) const { return {}; }

@@ -22,11 +22,17 @@ struct store_sink : sink {
   KILN_FN void write(const vec<element, N>& x, const place& at) const {
     detail::watch(view, at.batch, at.row, at.col + at.count - 1);
     element* p = view.data + at.batch * view.stride(0) + at.row * view.stride(1) + at.col * view.stride(2);
-    detail::write_some<View::unit_axis == 2>(p, view.stride(2), at.count, x);
+    detail::write_some<View::unit_axis == 2>(p, view.stride(2), at, x);
   }
   template <int N, class A, int C>
   KILN_FN void put(const accumulators<A, C, N>& from, const place& at) const {
     write(values(from, at), at);
+  }
+
+  /// For `place::vectors`: whether all that is read and written allows accesses of N elements.
+  template <int N>
+  bool vectors() const {
+    return detail::rows_allow_vectors<N>(view) && expr.template vectors<N>();
   }
 
   status check(index batch, index m, index n) const {

@@ -52,9 +52,9 @@ footprint<R> footprint_of(const tensor<T, R, S, U>& v) {
 
 constexpr std::int64_t common_divisor(std::int64_t a, std::int64_t b) { return b == 0 ? a : common_divisor(b, a % b); }
 
-/// True if no byte belongs to both. Where all axes whose strides are multiples of a period only repeat what lies within it,
-/// two views share memory only if one period of theirs does: that tells two column ranges of one matrix apart, or real and
-/// imaginary parts side by side.
+/// True if no byte belongs to both. Where all axes whose strides are multiples of a period only repeat what lies within
+/// it, two views share memory only if one period of theirs does: that tells two column ranges of one matrix apart, or
+/// real and imaginary parts side by side.
 template <int R, int Q>
 bool are_apart(const footprint<R>& x, const footprint<Q>& y) {
   const std::int64_t distance = static_cast<std::int64_t>(y.first - x.first);
