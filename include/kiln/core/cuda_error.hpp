@@ -4,10 +4,10 @@
 /// The slot is one per host thread and every runtime call that fails overwrites it. A caller's error that is still
 /// pending there is neither ours to report nor ours to clear; an error of our own goes into a status and out of the
 /// slot.
+#include <kiln/core/status.hpp>
+
 #if defined(__CUDACC__)
 #include <cuda_runtime_api.h>
-
-#include <kiln/core/status.hpp>
 
 namespace kiln {
 

@@ -1,11 +1,12 @@
 #pragma once
 /// Launching a kernel on a device executor: what can go wrong becomes a status, and the runtime's error slot stays
 /// clean.
+#include <kiln/core/cuda_error.hpp>
+
 #if defined(__CUDACC__)
 #include <cuda_runtime_api.h>
 
 #include <kiln/core/abi.hpp>
-#include <kiln/core/cuda_error.hpp>
 #include <kiln/core/executor.hpp>
 #include <kiln/core/types.hpp>
 #include <type_traits>

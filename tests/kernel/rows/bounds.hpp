@@ -10,6 +10,8 @@
 
 namespace kiln::test {
 
+using sizes = std::vector<std::size_t>;
+
 inline constexpr double unit = 0x1p-24;  // float32's rounding error, relative
 
 /// Largest error of rounding `exact` to T once, plus what a float32 result may lose below its normal range.

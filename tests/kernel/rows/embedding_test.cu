@@ -28,7 +28,7 @@ void check_gather(Test& test, std::size_t vocabulary, std::size_t columns) {
 }
 
 TYPED_TEST(embedding_kernels, rows_are_copied_and_converted) {
-  for (std::size_t columns : {1, 7, 8, 33, 256, 1000}) {
+  for (std::size_t columns : sizes{1, 7, 8, 33, 256, 1000}) {
     check_gather<bf16, bf16, std::int32_t>(*this, 50, columns);
     check_gather<float, bf16, std::int32_t>(*this, 50, columns);
     check_gather<bf16, float, std::int64_t>(*this, 50, columns);

@@ -99,7 +99,8 @@ void check_norms(Test& test, std::size_t rows, std::size_t cols, std::uint64_t s
 
 TYPED_TEST(norm_rows, agree_with_float64_at_every_length) {
   std::uint64_t seed = 0;
-  for (std::size_t cols : {1, 2, 7, 8, 33, 46, 64, 65, 128, 180, 1000, 1024, 3584, 4096, 5120, 8192, 13696, 33000}) {
+  for (std::size_t cols :
+       sizes{1, 2, 7, 8, 33, 46, 64, 65, 128, 180, 1000, 1024, 3584, 4096, 5120, 8192, 13696, 33000}) {
     const std::size_t rows = cols > 2000 ? 2 : 19;
     check_norms<float>(*this, rows, cols, ++seed, 0);
     check_norms<f16>(*this, rows, cols, ++seed, 0);
@@ -109,7 +110,7 @@ TYPED_TEST(norm_rows, agree_with_float64_at_every_length) {
 
 // A mean far above the spread costs LayerNorm no digits beyond those of the input.
 TYPED_TEST(norm_rows, large_mean_keeps_its_digits) {
-  for (std::size_t cols : {33, 1000, 9000}) check_norms<float>(*this, 3, cols, 50 + cols, 4096);
+  for (std::size_t cols : sizes{33, 1000, 9000}) check_norms<float>(*this, 3, cols, 50 + cols, 4096);
 }
 
 template <class T, class E, class Test>
@@ -184,7 +185,7 @@ TYPED_TEST(norm_rows, float_magnitudes_near_the_ends_of_the_range) {
 // ROW-15: within one unit in the last place of the float64 result rounded to the type.
 template <class T, class E, class Test>
 void check_ulps(Test& test) {
-  for (std::size_t cols : {128, 1000, 8192}) {
+  for (std::size_t cols : sizes{128, 1000, 8192}) {
     std::vector<double> row;
     for (std::size_t c = 0; c < cols; ++c) row.push_back(as_double(value_of<T>(0.1 * unit_interval(hash(7, c)))));
     const auto y = layer_of<T, E>(test, row, epsilon, 0);
@@ -205,7 +206,7 @@ TYPED_TEST(norm_rows, narrow_types_are_within_an_ulp_of_float64) {
 // ROW-16: hidden sizes that no plan of threads and vectors likes.
 template <class T, class E, class Test>
 void check_odd_hidden(Test& test) {
-  for (std::size_t cols : {1, 2, 7, 8, 46, 63, 64, 96, 180, 1000, 3584, 3585, 5120, 8192, 13696}) {
+  for (std::size_t cols : sizes{1, 2, 7, 8, 46, 63, 64, 96, 180, 1000, 3584, 3585, 5120, 8192, 13696}) {
     const auto one = value_of<T>(1);
     const auto in = test.input(std::vector<T>(3 * cols, one)).data(),
                residual = test.input(std::vector<T>(3 * cols, one)).data();
@@ -299,7 +300,7 @@ TYPED_TEST(norm_rows, residual_and_outputs_keep_their_own_strides) {
 }
 
 TYPED_TEST(norm_rows, residual_stream_may_be_updated_in_place) {
-  for (std::size_t cols : {40, 5000, 33001}) {
+  for (std::size_t cols : sizes{40, 5000, 33001}) {
     const auto x = uniform<bf16>(2 * cols, 11), residual = uniform<bf16>(2 * cols, 12), w = uniform<bf16>(cols, 13);
     auto &sum = this->template output<bf16>(2 * cols), &out = this->template output<bf16>(2 * cols);
     guarded_output<bf16, typename TypeParam::space> stream(residual), branch(x);

@@ -65,7 +65,7 @@ void check_rows(Test& test, std::size_t rows, std::size_t cols, std::uint64_t se
 
 TYPED_TEST(quantise_kernels, values_are_within_half_a_step) {
   std::uint64_t seed = 0;
-  for (std::size_t cols : {1, 7, 16, 33, 128, 1000, 4096, 8200, 20000}) {
+  for (std::size_t cols : sizes{1, 7, 16, 33, 128, 1000, 4096, 8200, 20000}) {
     const std::size_t rows = cols > 2000 ? 3 : 21;
     check_rows<float, std::int8_t>(*this, rows, cols, ++seed);
     check_rows<bf16, std::int8_t>(*this, rows, cols, ++seed);
@@ -124,7 +124,7 @@ TYPED_TEST(quantise_kernels, smallest_magnitudes_have_a_scale_with_an_inverse) {
 
 // QNT-02: what lies behind a row never enters its maximum (the guards are NaN, and here 1e30 stands beside each row).
 TYPED_TEST(quantise_kernels, lanes_behind_the_row_do_not_count) {
-  for (std::size_t cols : {1, 13, 33, 127, 129}) {
+  for (std::size_t cols : sizes{1, 13, 33, 127, 129}) {
     std::vector<float> x(3 * (cols + 2), 1e30f);
     for (std::size_t r = 0; r < 3; ++r)
       for (std::size_t c = 0; c < cols; ++c) x[r * (cols + 2) + c] = 0.5f;
@@ -183,7 +183,7 @@ TYPED_TEST(quantise_kernels, several_scales_for_one_tensor_are_refused) {
 // QNT-12
 TYPED_TEST(quantise_kernels, constant_tensors_come_back) {
   for (float v : {5.0f, -5.0f}) {
-    for (std::size_t n : {1, 100}) {
+    for (std::size_t n : sizes{1, 100}) {
       auto& q = this->template output<std::int8_t>(n);
       auto& scale = this->template output<float>(1);
       ASSERT_TRUE(quantise(this->executor(), view_on<TypeParam>(this->input(std::vector<float>(n, v)).data(), n),

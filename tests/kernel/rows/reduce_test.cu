@@ -20,11 +20,11 @@ void add_reference(reference& r, const std::vector<double>& x) {
   for (double v : x)
     sum += v, size += std::abs(v), top = std::max(top, v), low = std::min(low, v), amax = std::max(amax, std::abs(v));
   const auto n = static_cast<double>(x.size());
-  const double y = Op == reduction::sum       ? sum
-                   : Op == reduction::mean    ? sum / n
-                   : Op == reduction::max ? top
-                   : Op == reduction::min ? low
-                                              : amax;
+  const double y = Op == reduction::sum    ? sum
+                   : Op == reduction::mean ? sum / n
+                   : Op == reduction::max  ? top
+                   : Op == reduction::min  ? low
+                                           : amax;
   const bool adds = Op == reduction::sum || Op == reduction::mean;
   r.value.push_back(y);
   r.bound.push_back((adds ? unit * (depth(n) + 1) * size / (Op == reduction::mean ? n : 1) : 0) + store_error<Y>(y));
@@ -75,12 +75,10 @@ TYPED_TEST(reductions, extremes_start_from_infinities) {
   const auto to = view_on<TypeParam>(out.data(), 1);
   const std::vector<f16> negative{f16(-200.0f), f16(-201.0f), f16(-202.0f)}, infinite(2, limits<f16>::infinity());
   ASSERT_TRUE(
-      row_reduce<reduction::max>(this->executor(), view_on<TypeParam>(this->input(negative).data(), 1, 3), to)
-          .ok());
+      row_reduce<reduction::max>(this->executor(), view_on<TypeParam>(this->input(negative).data(), 1, 3), to).ok());
   EXPECT_EQ(as_double(out.values()[0]), -200);
   ASSERT_TRUE(
-      row_reduce<reduction::min>(this->executor(), view_on<TypeParam>(this->input(infinite).data(), 1, 2), to)
-          .ok());
+      row_reduce<reduction::min>(this->executor(), view_on<TypeParam>(this->input(infinite).data(), 1, 2), to).ok());
   EXPECT_EQ(as_double(out.values()[0]), INFINITY);
 }
 
@@ -216,7 +214,7 @@ std::vector<std::int32_t> argmax_of(Test& test, const std::vector<X>& x, std::si
 }
 
 TYPED_TEST(argmax_kernel, finds_the_first_largest_at_every_length) {
-  for (std::size_t cols : {1, 2, 7, 33, 128, 129, 1024, 5000, 9001, 70000}) {
+  for (std::size_t cols : sizes{1, 2, 7, 33, 128, 129, 1024, 5000, 9001, 70000}) {
     const std::size_t rows = cols > 2000 ? 3 : 17;
     const auto x = small_integers<bf16>(rows * cols, 80 + cols, -100, 100);  // many ties
     const auto got = argmax_of<bf16, TypeParam>(*this, x, rows);

@@ -156,7 +156,7 @@ TYPED_TEST(rotary_kernels, slices_of_a_fused_projection_turn_in_place) {
 
 TYPED_TEST(rotary_kernels, append_turns_keys_and_writes_both_where_told) {
   for (pairing pairs : {pairing::interleaved, pairing::half_split}) {
-    for (std::size_t channels : {64, 10}) {
+    for (std::size_t channels : sizes{64, 10}) {
       const std::size_t tokens = 3, heads = 2, batch = 2, capacity = 5, token_size = heads * channels;
       const auto k = uniform<bf16>(tokens * token_size, 33), v = uniform<bf16>(tokens * token_size, 34);
       const std::vector<std::int32_t> positions{4, 0, 2}, places{4, -1, 7};

@@ -69,7 +69,7 @@ void check_shape(Test& test, std::size_t rows, std::size_t cols, float scale, st
 TYPED_TEST(softmax_rows, agree_with_float64_at_every_length) {
   std::uint64_t seed = 0;
   for (std::size_t cols :
-       {1, 2, 7, 8, 31, 33, 64, 65, 127, 128, 129, 1000, 1024, 1025, 4096, 8191, 8200, 32768, 40001}) {
+       sizes{1, 2, 7, 8, 31, 33, 64, 65, 127, 128, 129, 1000, 1024, 1025, 4096, 8191, 8200, 32768, 40001}) {
     const std::size_t rows = cols > 2000 ? 2 : 35;
     check_shape<float, float>(*this, rows, cols, 1.0f, ++seed);
     check_shape<bf16, bf16>(*this, rows, cols, 1.0f, ++seed);
@@ -96,7 +96,7 @@ TYPED_TEST(softmax_rows, fully_masked_row_follows_the_policy) {
   for (std::size_t i = 0; i < 24; ++i) x[i] = i / 8 == 1 ? -INFINITY : 0.25 * static_cast<double>(i % 5);
   for (bool masked : {false, true}) {
     const auto y = softmax_of<float, TypeParam>(*this, x, 3, {.masked = masked});
-    for (std::size_t r : {0u, 2u}) {
+    for (std::size_t r : sizes{0u, 2u}) {
       double sum = 0;
       for (std::size_t c = 0; c < 8; ++c) sum += y[8 * r + c];
       EXPECT_NEAR(sum, 1, 16 * unit);
@@ -142,7 +142,7 @@ TYPED_TEST(softmax_rows, maximum_of_negative_values_is_negative) {
 
 TYPED_TEST(softmax_rows, nan_and_infinity_make_their_row_nan) {
   const auto y = softmax_of<float, TypeParam>(*this, {1, NAN, 2, 1, INFINITY, 2, 1, -INFINITY, 1}, 3);
-  for (std::size_t c : {0u, 1u, 2u, 4u}) EXPECT_TRUE(std::isnan(y[c])) << c;
+  for (std::size_t c : sizes{0u, 1u, 2u, 4u}) EXPECT_TRUE(std::isnan(y[c])) << c;
   EXPECT_EQ(y[6], 0.5);
   EXPECT_EQ(y[7], 0);
 }
@@ -220,7 +220,7 @@ TYPED_TEST(softmax_rows, columns_of_a_transposed_view_are_rows) {
 }
 
 TYPED_TEST(softmax_rows, in_place_equals_out_of_place_held_or_read_again) {
-  for (std::size_t cols : {5, 300, 40000, 40001}) {
+  for (std::size_t cols : sizes{5, 300, 40000, 40001}) {
     const auto x = uniform<float>(2 * cols, 6);
     auto& out = this->template output<float>(2 * cols);
     guarded_output<float, typename TypeParam::space> both(x);
