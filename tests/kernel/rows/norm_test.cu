@@ -245,7 +245,7 @@ TYPED_TEST(norm_rows, misaligned_rows_are_written_right) {
       for (std::size_t c = 0; c < cols; ++c) packed.push_back(y[r * out_pitch + c]);
     const auto r = rms_reference<bf16>(xd, as_double(w), static_cast<double>(epsilon), 0);
     EXPECT_TRUE(near(packed, r.value, r.bound));
-    EXPECT_TRUE(out.wrote_only([&](std::size_t i) { return i % out_pitch < cols; }));
+    EXPECT_TRUE(out.wrote_only([&, pitch = out_pitch](std::size_t i) { return i % pitch < cols; }));
   }
 }
 
