@@ -63,11 +63,17 @@ struct work_order {
   }
 };
 
-/// How many tiles to stream: those beyond the last whole wave and, so that the parts are long, those of that wave too.
-constexpr std::uint32_t streamed_tiles(std::uint32_t tiles, std::uint32_t workers) {
-  const std::uint32_t rest = tiles % workers;
-  if (rest == 0) return 0;
-  return tiles < workers ? tiles : rest + workers;
+/// Work for at most `workers`, with what does not fill a wave of whole tiles cut evenly if `stream` asks for it. Streamed are
+/// the tiles beyond the last whole wave and, so that parts are long, those of that wave too. No worker gets fewer than four
+/// steps of a ribbon: parts would cost more than they save.
+constexpr work_order make_work_order(const tile_order& tiles, std::uint32_t workers, std::uint32_t steps, bool stream) {
+  constexpr std::uint32_t fewest = 4;
+  const std::uint32_t count = tiles.count(), rest = count % workers;
+  if (!stream || rest == 0 || steps < 2) return {tiles, min_of(count, workers), steps, 0};
+  if (count > workers) return {tiles, workers, steps, rest + workers};
+  const std::uint64_t enough = static_cast<std::uint64_t>(count) * steps / fewest;
+  const std::uint32_t used = enough < workers ? max_of(count, static_cast<std::uint32_t>(enough)) : workers;
+  return {tiles, used, steps, used == count ? 0 : count};
 }
 
 }  // namespace kiln

@@ -51,7 +51,7 @@ KILN_FN void arrive_at([[maybe_unused]] scope<Where, Threads> all, barrier& b, i
         "{\n"
         ".reg .b32 there;\n"
         "mapa.shared::cluster.u32 there, %0, %1;\n"
-        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n"
+        "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
         "}" ::"r"(shared_address(&b)),
         "r"(cta)
         : "memory");

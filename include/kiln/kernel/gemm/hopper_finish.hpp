@@ -134,7 +134,7 @@ struct hopper_finish {
       // The store before the last has read this buffer, and everyone knows.
       sm90::one_thread(group, [](auto thread) { sm90::tma_wait_read<1>(thread); });
       sm90::named_sync<128>(group, name);
-      const auto fill = [&](auto whole) {
+      const auto fill = [&]([[maybe_unused]] auto whole) {
         group.each([&](int thread) {
           const int t = here(thread);
           const accumulator* r = acc.of(thread);
@@ -142,8 +142,8 @@ struct hopper_finish {
           for (int i = 0; i < cols / 2; i += 2) {
             const tile_coord in = wgmma_d(t, i);
             const index row = first.row + in.row, col = first.col + c + in.col;
-            if (!whole && (row >= p.m || col >= p.n)) continue;  // clipped by the store
-            const place at{batch, row, col, whole || p.n - col >= 2 ? 2 : 1};
+            if (!decltype(whole)::value && (row >= p.m || col >= p.n)) continue;  // clipped by the store
+            const place at{batch, row, col, decltype(whole)::value || p.n - col >= 2 ? 2 : 1};
             to.template store<2>(group, t, in.row, in.col, sink.values(pair_of(r, c / 2 + i), at));
           }
         });
