@@ -1,6 +1,6 @@
 /// Prints where wgmma puts rows and columns of its product and what it takes from the registers of A. Its output,
-/// tests/data/captures/wgmma.txt, is what the maps of layout/wgmma.hpp are tested against. Nothing of the library is used here,
-/// so a mistake in a map cannot hide itself.
+/// tests/data/captures/wgmma.txt, is what the maps of layout/wgmma.hpp are tested against. Nothing of the library is
+/// used here, so a mistake in a map cannot hide itself.
 ///
 ///   nvcc -std=c++20 -gencode=arch=compute_90a,code=sm_90a -o capture tests/arch/capture_sm90.cu && ./capture
 ///
@@ -17,8 +17,8 @@ namespace {
 
 constexpr int columns = 32, registers = columns / 2;
 
-/// Element (row, k) of an operand of 16-bit elements, 16 along K: pieces of 8 rows x 8 elements, 128 bytes to the next along
-/// K, 256 bytes to the next 8 rows.
+/// Element (row, k) of an operand of 16-bit elements, 16 along K: pieces of 8 rows x 8 elements, 128 bytes to the next
+/// along K, 256 bytes to the next 8 rows.
 __device__ int place(int row, int k) { return row / 8 * 128 + k / 8 * 64 + row % 8 * 8 + k % 8; }
 
 __device__ std::uint64_t descriptor(const void* p) {
@@ -26,17 +26,18 @@ __device__ std::uint64_t descriptor(const void* p) {
   return (address & 0x3ffff) >> 4 | std::uint64_t{128 >> 4} << 16 | std::uint64_t{256 >> 4} << 32;
 }
 
-#define KILN_D                                                                                                     \
-  "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),      \
+#define KILN_D                                                                                                \
+  "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), \
       "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15])
 
 __global__ void __launch_bounds__(128) product(float* out, int hot) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   __shared__ alignas(1024) __nv_bfloat16 a[64 * 16], b[columns * 16];
   const int t = static_cast<int>(threadIdx.x);
-  // hot < 0: the product shows rows (-1) or columns (-2). Otherwise element `hot` of A's registers is one, and column k of B
-  // holds k + 1 in every k: column 0 of the product shows it where the row is.
-  for (int i = t; i < 64 * 16; i += 128) a[place(i / 16, i % 16)] = __float2bfloat16(i % 16 == 0 ? (hot == -1 ? i / 16 + 1.f : 1.f) : 0.f);
+  // hot < 0: the product shows rows (-1) or columns (-2). Otherwise element `hot` of A's registers is one, and column k
+  // of B holds k + 1 in every k: column 0 of the product shows it where the row is.
+  for (int i = t; i < 64 * 16; i += 128)
+    a[place(i / 16, i % 16)] = __float2bfloat16(i % 16 == 0 ? (hot == -1 ? i / 16 + 1.f : 1.f) : 0.f);
   for (int i = t; i < columns * 16; i += 128) {
     const float by_column = hot == -2 ? i / 16 + 1.f : 1.f, by_k = i % 16 + 1.f;
     b[place(i / 16, i % 16)] = __float2bfloat16(hot >= 0 ? by_k : i % 16 == 0 ? by_column : 0.f);
@@ -48,7 +49,8 @@ __global__ void __launch_bounds__(128) product(float* out, int hot) {
   if (hot < 0) {
     asm volatile("wgmma.fence.sync.aligned;" : KILN_D : : "memory");
     asm volatile(
-        "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 {%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15}, %16, %17, "
+        "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 {%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15}, "
+        "%16, %17, "
         "1, 1, 1, 0, 0;"
         : KILN_D
         : "l"(from_a), "l"(from_b));

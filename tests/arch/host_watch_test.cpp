@@ -87,8 +87,9 @@ TEST(watch, async_proxy_needs_the_fence_of_the_writer) {
   note_write(b.shared(), 16, 3);
   note_barrier(0, 64);
   note_read(b.shared(), 16, 0, proxy::async);
-  EXPECT_EQ(first_report(b),
-            "thread 0 reads shared byte 0 through the async proxy, which thread 3 wrote with no fence.proxy.async between");
+  EXPECT_EQ(
+      first_report(b),
+      "thread 0 reads shared byte 0 through the async proxy, which thread 3 wrote with no fence.proxy.async between");
 }
 
 TEST(watch, fence_serves_before_or_after_the_barrier) {

@@ -1,22 +1,24 @@
 #pragma once
-/// Runs a body as one warpgroup of either executor: `body(warpgroup, shared)`, shared memory at a multiple of 1024 bytes.
+/// Runs a body as one warpgroup of either executor: `body(warpgroup, shared)`, shared memory at a multiple of 1024
+/// bytes.
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <string>
-
 #include <kiln/arch/host/driver.hpp>
 #include <kiln/arch/sm90.hpp>
 #include <kiln/core/scope.hpp>
+#include <string>
 
 namespace kiln::test {
 
 #if defined(__CUDACC__)
-// Empty in passes that lack Hopper's own instructions. The bound tells the host which pass the code of this GPU comes from.
+// Empty in passes that lack Hopper's own instructions. The bound tells the host which pass the code of this GPU comes
+// from.
 inline constexpr int threads_without_sm90a = 64;
 
 template <class Body>
-__global__ void __launch_bounds__(KILN_SM90A ? 128 : threads_without_sm90a) one_warpgroup_kernel(const __grid_constant__ Body body) {
+__global__ void __launch_bounds__(KILN_SM90A ? 128 : threads_without_sm90a)
+    one_warpgroup_kernel(const __grid_constant__ Body body) {
 #if KILN_SM90A
   extern __shared__ __align__(1024) unsigned char warpgroup_memory[];
   body(scope<on_device, 128>{}, warpgroup_memory);
@@ -57,7 +59,9 @@ void one_warpgroup(const Body& body, int shared_bytes) {
     }
   } else {
 #if defined(__CUDACC__)
-    ASSERT_EQ(cudaFuncSetAttribute(one_warpgroup_kernel<Body>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes), cudaSuccess);
+    ASSERT_EQ(
+        cudaFuncSetAttribute(one_warpgroup_kernel<Body>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
+        cudaSuccess);
     one_warpgroup_kernel<<<1, 128, static_cast<std::size_t>(shared_bytes)>>>(body);
     ASSERT_STREQ(cudaGetErrorName(cudaGetLastError()), "cudaSuccess");
 #endif

@@ -1,7 +1,7 @@
 #pragma once
-// A small Hopper program by hand, for tests of the twins and of the instructions: D = A * B^T, bf16, 128 x 64 tiles, K in steps
-// of 64. A loader fills a ring of slots by TMA, two consumer warpgroups multiply and store through shared memory. In a cluster
-// each block loads its part of B for all. Faults can be planted.
+// A small Hopper program by hand, for tests of the twins and of the instructions: D = A * B^T, bf16, 128 x 64 tiles, K
+// in steps of 64. A loader fills a ring of slots by TMA, two consumer warpgroups multiply and store through shared
+// memory. In a cluster each block loads its part of B for all. Faults can be planted.
 #include <kiln/arch/sm90.hpp>
 #include <kiln/core/bits.hpp>
 #include <kiln/core/numeric.hpp>
@@ -28,7 +28,8 @@ enum class plant {
 
 template <class Where, int Ctas = 1, plant Fault = plant::nothing>
 struct ring {
-  static constexpr int slots = 3, tile_m = 128, tile_n = 64, tile_k = 64, consumers = 2, threads = 128 * (1 + consumers);
+  static constexpr int slots = 3, tile_m = 128, tile_n = 64, tile_k = 64, consumers = 2,
+                       threads = 128 * (1 + consumers);
   static constexpr int b_part = tile_n / Ctas;
 
   struct storage {
@@ -125,9 +126,11 @@ struct ring {
   template <class Acc>
   KILN_FN static void store(scope<Where, 128> group, int number, int row, const parameters& p, storage& s, Acc& acc) {
     unsigned char* out = s.out[number];
-    if (Fault != plant::reuse_before_read) sm90::one_thread(group, [&](auto thread) { sm90::tma_wait_read<0>(thread); });
+    if (Fault != plant::reuse_before_read)
+      sm90::one_thread(group, [&](auto thread) { sm90::tma_wait_read<0>(thread); });
     sm90::named_sync<128>(group, 1 + number);
-    // A warp's 16 rows, 16 columns at a time: matrices 0 and 1 are rows 0 to 7 and 8 to 15 of the left half, 2 and 3 of the right.
+    // A warp's 16 rows, 16 columns at a time: matrices 0 and 1 are rows 0 to 7 and 8 to 15 of the left half, 2 and 3 of
+    // the right.
     fragments<std::uint32_t, tile_n / 4, scope<Where, 128>> packed;
     group.each([&](int thread) {
       KILN_UNROLL
@@ -142,7 +145,8 @@ struct ring {
       KILN_UNROLL
       for (int c = 0; c < tile_n / 16; ++c) {
         sm90::stmatrix<4>(
-            warp, [&](int lane) { return out + swizzled(swizzle::b128, w * 16 + lane % 16, (c * 16 + lane / 16 * 8) * 2); },
+            warp,
+            [&](int lane) { return out + swizzled(swizzle::b128, w * 16 + lane % 16, (c * 16 + lane / 16 * 8) * 2); },
             [&](int lane) { return packed.of(w * 32 + lane) + c * 4; });
       }
     });

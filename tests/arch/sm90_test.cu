@@ -1,13 +1,12 @@
-// Hopper's instructions on both executors: products of every type, size and layout, copies at the edges of a tensor, and a
-// ring of both. References know the PTX ISA's tables and nothing of the library's maps.
+// Hopper's instructions on both executors: products of every type, size and layout, copies at the edges of a tensor,
+// and a ring of both. References know the PTX ISA's tables and nothing of the library's maps.
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <string>
-#include <vector>
-
 #include <kiln/arch/sm90.hpp>
 #include <kiln/tile/exchange.hpp>
+#include <string>
+#include <vector>
 
 #include "tests/arch/one_warpgroup.hpp"
 #include "tests/arch/sm90_ring.hpp"
@@ -34,8 +33,8 @@ using where_of = std::conditional_t<Executor::on_host, on_host, on_device>;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// The operand of `extent` rows (or columns) and `depth` elements of K in shared memory: where element (mn, k) lies, and the
-/// descriptor of the part from K element `k` on.
+/// The operand of `extent` rows (or columns) and `depth` elements of K in shared memory: where element (mn, k) lies,
+/// and the descriptor of the part from K element `k` on.
 struct operand {
   swizzle pattern;
   bool mn_major;
@@ -67,7 +66,8 @@ struct operand {
     }
     if (mn_major) return sm90::make_descriptor(address, depth * width(), 8 * width(), pattern).plus(k * width());
     const int byte = k * element;
-    return sm90::make_descriptor(address, 16, 8 * width(), pattern).plus(byte / width() * extent * width() + byte % width());
+    return sm90::make_descriptor(address, 16, 8 * width(), pattern)
+        .plus(byte / width() * extent * width() + byte % width());
   }
 };
 
@@ -147,7 +147,8 @@ struct register_product {
 
 /// Small integers, so that every executor's sums are exact and compare by bits.
 template <class A, class B, class Acc>
-void expect_product(const std::vector<A>& a, const std::vector<B>& b, const std::vector<Acc>& d, int n, int depth, const std::string& what) {
+void expect_product(const std::vector<A>& a, const std::vector<B>& b, const std::vector<Acc>& d, int n, int depth,
+                    const std::string& what) {
   int wrong = 0;
   for (int t = 0; t < 128; ++t) {
     for (int i = 0; i < n / 2; ++i) {
@@ -155,14 +156,17 @@ void expect_product(const std::vector<A>& a, const std::vector<B>& b, const std:
       double sum = 0;
       for (int k = 0; k < depth; ++k) sum += as_double(a[at(row * depth + k)]) * as_double(b[at(col * depth + k)]);
       if (static_cast<double>(d[at(t * (n / 2) + i)]) != sum && ++wrong < 4) {
-        ADD_FAILURE() << what << ": row " << row << ", column " << col << ": " << d[at(t * (n / 2) + i)] << ", needs " << sum;
+        ADD_FAILURE() << what << ": row " << row << ", column " << col << ": " << d[at(t * (n / 2) + i)] << ", needs "
+                      << sum;
       }
     }
   }
   EXPECT_EQ(wrong, 0) << what;
 }
 
-const char* name(swizzle s) { return s == swizzle::none ? "none" : s == swizzle::b32 ? "b32" : s == swizzle::b64 ? "b64" : "b128"; }
+const char* name(swizzle s) {
+  return s == swizzle::none ? "none" : s == swizzle::b32 ? "b32" : s == swizzle::b64 ? "b64" : "b128";
+}
 
 template <class A, class B, int N, sm90::major MajorA = sm90::major::k, sm90::major MajorB = sm90::major::k, class Test>
 void check_shared(Test& test, swizzle pattern, int depth, int largest = 4) {
@@ -175,8 +179,8 @@ void check_shared(Test& test, swizzle pattern, int depth, int largest = 4) {
   const operand b{pattern, MajorB == sm90::major::mn, N, depth, static_cast<int>(sizeof(B))};
   one_warpgroup<executor>(body{test.input(va).data(), test.input(vb).data(), d.data(), a, b}, a.bytes() + b.bytes());
   expect_product(va, vb, d.values(), N, depth,
-                 std::string("N ") + std::to_string(N) + ", " + name(pattern) + (a.mn_major ? ", A along M" : ", A along K") +
-                     (b.mn_major ? ", B along N" : ", B along K"));
+                 std::string("N ") + std::to_string(N) + ", " + name(pattern) +
+                     (a.mn_major ? ", A along M" : ", A along K") + (b.mn_major ? ", B along N" : ", B along K"));
 }
 
 TYPED_TEST(hopper, product_of_every_type) {
@@ -223,13 +227,15 @@ void check_registers(Test& test, swizzle pattern, int depth) {
     for (int t = 0; t < 128; ++t) {
       for (int i = 0; i < 8; ++i) {
         const auto [row, col] = ptx::wgmma_a_k16(t, i);
-        ra[at((k / 16 * 128 + t) * 4 + i / 2)] |= static_cast<std::uint32_t>(bit_cast<std::uint16_t>(va[at(row * depth + k + col)])) << i % 2 * 16;
+        ra[at((k / 16 * 128 + t) * 4 + i / 2)] |=
+            static_cast<std::uint32_t>(bit_cast<std::uint16_t>(va[at(row * depth + k + col)])) << i % 2 * 16;
       }
     }
   }
   auto& d = test.template output<float>(at(64 * N));
   const operand b{pattern, MajorB == sm90::major::mn, N, depth, 2};
-  one_warpgroup<executor>(register_product<A, N, MajorB>{test.input(ra).data(), test.input(vb).data(), d.data(), b}, b.bytes());
+  one_warpgroup<executor>(register_product<A, N, MajorB>{test.input(ra).data(), test.input(vb).data(), d.data(), b},
+                          b.bytes());
   expect_product(va, vb, d.values(), N, depth, std::string("A from registers, ") + name(pattern));
 }
 
@@ -299,8 +305,13 @@ void check_copies(Test& test, swizzle pattern, int from_row, int from_col, int t
   auto& d = test.template output<float>(at(rows * cols), prefill::x55);
   const std::vector<float> before = d.values();
   copy_through<where_of<executor>, false> body{{}, {}, from_row, from_col, to_row, to_col, pattern};
-  ASSERT_EQ(make_tensor_map(body.from, sm90::matrix_request("from", source.data(), rows, cols, cols, 16, width, pattern)).message(), "");
-  ASSERT_EQ(make_tensor_map(body.to, sm90::matrix_request("to", d.data(), rows, cols, cols, 16, width, pattern)).message(), "");
+  ASSERT_EQ(
+      make_tensor_map(body.from, sm90::matrix_request("from", source.data(), rows, cols, cols, 16, width, pattern))
+          .message(),
+      "");
+  ASSERT_EQ(
+      make_tensor_map(body.to, sm90::matrix_request("to", d.data(), rows, cols, cols, 16, width, pattern)).message(),
+      "");
   one_warpgroup<executor>(body, 4096 + 8);
   const std::vector<float> after = d.values();
   for (int r = 0; r < rows; ++r) {
@@ -383,12 +394,15 @@ void launch_ring(const typename ring<where_of<Executor>, Ctas>::parameters& p) {
         [](twin::block c) { program::setup(scope<on_host, 1>{0}, c.as<storage>()); },
         twin::role("loader", 0, 128, [&](twin::block c) { program::load(group{0}, p, c.as<storage>()); }),
         twin::role("consumer 0", 128, 128, [&](twin::block c) { program::consume(group{128}, 0, p, c.as<storage>()); }),
-        twin::role("consumer 1", 256, 128, [&](twin::block c) { program::consume(group{256}, 1, p, c.as<storage>()); }));
+        twin::role("consumer 1", 256, 128,
+                   [&](twin::block c) { program::consume(group{256}, 1, p, c.as<storage>()); }));
     EXPECT_EQ(s.message(), "");
   } else {
 #if defined(__CUDACC__)
     auto* kernel = ring_kernel<Ctas>;
-    ASSERT_EQ(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(sizeof(storage))), cudaSuccess);
+    ASSERT_EQ(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(sizeof(storage))),
+        cudaSuccess);
     cudaLaunchConfig_t c{};
     c.gridDim = dim3(Ctas), c.blockDim = dim3(384), c.dynamicSmemBytes = sizeof(storage);
     cudaLaunchAttribute cluster{};
@@ -410,7 +424,9 @@ void check_ring(Test& test) {
   typename program::parameters p{};
   p.tiles = tiles, p.steps = steps;
   ASSERT_EQ(make_tensor_map(p.a, sm90::matrix_request("a", test.input(a).data(), m, k, k, 128, 64)).message(), "");
-  ASSERT_EQ(make_tensor_map(p.b, sm90::matrix_request("b", test.input(b).data(), n, k, k, program::b_part, 64)).message(), "");
+  ASSERT_EQ(
+      make_tensor_map(p.b, sm90::matrix_request("b", test.input(b).data(), n, k, k, program::b_part, 64)).message(),
+      "");
   ASSERT_EQ(make_tensor_map(p.d, sm90::matrix_request("d", d.data(), m, n, n, 64, 64)).message(), "");
   launch_ring<executor, Ctas>(p);
   const auto got = d.values();

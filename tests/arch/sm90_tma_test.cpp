@@ -2,11 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <string>
-#include <vector>
-
 #include <kiln/arch/host/driver.hpp>
 #include <kiln/arch/sm90.hpp>
+#include <string>
+#include <vector>
 
 #include "tests/support/fill.hpp"
 #include "tests/support/guarded.hpp"
@@ -40,11 +39,14 @@ std::size_t at(index i) { return static_cast<std::size_t>(i); }
 template <class T>
 void check_matrix_loads(swizzle pattern) {
   const index rows = 37, cols = 200, pitch = 208;
-  const int box_cols = pattern == swizzle::none ? 48 / static_cast<int>(sizeof(T)) : panel_bytes(pattern) / static_cast<int>(sizeof(T));
+  const int box_cols =
+      pattern == swizzle::none ? 48 / static_cast<int>(sizeof(T)) : panel_bytes(pattern) / static_cast<int>(sizeof(T));
   const int box_rows = 24;
   test::guarded_input<T, host_space> source(test::uniform<T>(at(rows * pitch), 1));
   sm90::tensor_map<on_host> map;
-  ASSERT_TRUE(make_tensor_map(map, sm90::matrix_request("a", source.data(), rows, cols, pitch, box_rows, box_cols, pattern)).ok());
+  ASSERT_TRUE(
+      make_tensor_map(map, sm90::matrix_request("a", source.data(), rows, cols, pitch, box_rows, box_cols, pattern))
+          .ok());
   const index corners[][2] = {{0, 0}, {5, 3}, {20, 192}, {30, 10}, {-7, -9}, {36, 199}, {37, 0}, {0, 200}, {-24, 0}};
   for (const order o : all_orders) {
     for (const auto& c : corners) {
@@ -118,7 +120,7 @@ TEST(tma, five_dimensions_with_free_strides) {
   r.base = source.data(), r.kind = sm90::element_kind::i32, r.element_bytes = 4, r.rank = 5, r.pattern = swizzle::none;
   const int box[5] = {8, 2, 2, 3, 2};
   for (int d = 0; d < 5; ++d) r.extent[d] = extent[d], r.stride[d] = stride[d], r.box[d] = box[d];
-  alignas(16) sm90::tensor_map<on_host> map;
+  sm90::tensor_map<on_host> map;
   ASSERT_EQ(make_tensor_map(map, r).message(), "");
   const index from[5] = {4, 2, 1, 2, -1};
   const auto s = with_barrier(host.with_order(order::late).with_checks(), [&](twin::block, storage& m) {
@@ -229,15 +231,20 @@ TEST(tensor_map, every_rule_is_checked_and_named) {
             "bad stride: operand `a`: dimension 1 has a stride of 1099511627776 bytes, TMA needs 0 to 2^40 - 1");
   EXPECT_EQ(refusal([](request& r) { r.extent[1] = (index{1} << 32) + 1; }),
             "bad shape: operand `a`: dimension 1 has extent 4294967297, TMA needs 1 to 2^32");
-  EXPECT_EQ(refusal([](request& r) { r.extent[0] = 0; }), "bad shape: operand `a`: dimension 0 has extent 0, TMA needs 1 to 2^32");
+  EXPECT_EQ(refusal([](request& r) { r.extent[0] = 0; }),
+            "bad shape: operand `a`: dimension 0 has extent 0, TMA needs 1 to 2^32");
   EXPECT_EQ(refusal([](request& r) { r.extent[1] = index{1} << 32; }), "");
   EXPECT_EQ(refusal([](request& r) { r.box[1] = 257; }),
             "bad option: operand `a`: the box has 257 elements in dimension 1, TMA needs 1 to 256");
   EXPECT_EQ(refusal([](request& r) { r.pattern = swizzle::none, r.box[0] = 12; }),
             "bad option: operand `a`: a row of the box has 24 bytes, TMA needs a multiple of 16");
-  EXPECT_EQ(refusal([](request& r) { r.pattern = swizzle::b64; }), "bad option: operand `a`: a row of the box has 128 bytes, its swizzle needs 64");
+  EXPECT_EQ(refusal([](request& r) { r.pattern = swizzle::b64; }),
+            "bad option: operand `a`: a row of the box has 128 bytes, its swizzle needs 64");
   EXPECT_EQ(refusal([](request& r) { r.rank = 6; }), "bad option: operand `a`: rank 6, TMA needs 1 to 5");
-  EXPECT_EQ(refusal([](request& r) { r.pattern = swizzle::none, r.box[0] = 256, r.box[1] = 256, r.kind = sm90::element_kind::f32, r.element_bytes = 4; }),
+  EXPECT_EQ(refusal([](request& r) {
+              r.pattern = swizzle::none, r.box[0] = 256, r.box[1] = 256, r.kind = sm90::element_kind::f32,
+              r.element_bytes = 4;
+            }),
             "bad option: operand `a`: the box has 262144 bytes, shared memory holds at most 232448");
 }
 

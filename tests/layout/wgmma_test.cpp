@@ -2,12 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <kiln/layout/wgmma.hpp>
 #include <set>
 #include <sstream>
 #include <string>
 #include <vector>
-
-#include <kiln/layout/wgmma.hpp>
 
 #include "tests/layout/wgmma_tables.hpp"
 

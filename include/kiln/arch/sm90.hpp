@@ -1,8 +1,10 @@
 #pragma once
-/// Hopper's instructions, one thin function each, with host twins: TMA, mbarrier, wgmma, stmatrix, setmaxnreg, clusters.
+/// Hopper's instructions, one thin function each, with host twins: TMA, mbarrier, wgmma, stmatrix, setmaxnreg,
+/// clusters.
 ///
-/// The scope's type chooses: PTX on the device, the twin on the host. wgmma and setmaxnreg exist in code for sm_90a alone; in
-/// passes for other architectures all of these are empty, and a kernel that uses them has an empty body there.
+/// The scope's type chooses: PTX on the device, the twin on the host. wgmma and setmaxnreg exist in code for sm_90a
+/// alone; in passes for other architectures all of these are empty, and a kernel that uses them has an empty body
+/// there.
 #include <kiln/arch/sm90/barrier.hpp>
 #include <kiln/arch/sm90/descriptor.hpp>
 #include <kiln/arch/sm90/stmatrix.hpp>

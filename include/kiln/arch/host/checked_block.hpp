@@ -7,11 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string>
-#include <vector>
-
 #include <kiln/arch/host/shadow.hpp>
 #include <kiln/core/status.hpp>
+#include <string>
+#include <vector>
 
 namespace kiln::twin {
 
@@ -75,7 +74,7 @@ class checked_block final : public watcher, private actor_names {
   void fence_async(int thread) override { shadow_.fence(thread); }
 
  private:
-  std::string name(int actor) const override { return "thread " + std::to_string(actor); }
+  std::string name(int actor) const override { return say({"thread ", actor}); }
 
   shared_memory memory_;
   std::vector<std::string> reports_;

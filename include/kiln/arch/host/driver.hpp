@@ -2,27 +2,29 @@
 /// The driver behind `run_roles` (roles.hpp): host threads that pass one turn around.
 #include <condition_variable>
 #include <exception>
+#include <kiln/arch/host/machine.hpp>
+#include <kiln/arch/host/roles.hpp>
+#include <kiln/core/executor.hpp>
+#include <kiln/core/status.hpp>
 #include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include <kiln/arch/host/machine.hpp>
-#include <kiln/arch/host/roles.hpp>
-#include <kiln/core/executor.hpp>
-#include <kiln/core/status.hpp>
-
 namespace kiln::twin {
 
 class driver final : private turns {
  public:
   driver(const host_executor& ex, cluster_shape shape, const role_entry& setup, const role_entry* roles, int count)
-      : shape_(shape), order_(ex.steps), random_state_(ex.seed), roles_(static_cast<std::size_t>(shape.ctas * count)),
+      : shape_(shape),
+        order_(ex.steps),
+        random_state_(ex.seed),
+        roles_(static_cast<std::size_t>(shape.ctas * count)),
         machine_(shape, ex.steps, ex.checked, *this) {
     const seat here(*this);
     for (; setup_cta_ < shape.ctas; ++setup_cta_) setup.call(setup.f, block_of(setup_cta_));
-    machine_.meet();
+    machine_.meet_all();
     int i = 0;
     for (int c = 0; c < shape.ctas; ++c) {
       for (int r = 0; r < count; ++r, ++i) roles_[at(i)].what = roles[r], roles_[at(i)].cta = c;
@@ -160,14 +162,14 @@ class driver final : private turns {
     std::string all;
     for (int i = 0; i < size(); ++i) {
       if (roles_[at(i)].ended) continue;
-      all += (all.empty() ? "" : "; ") + name_of(i) + " waits for " + roles_[at(i)].waits_for->text();
+      all += say({all.empty() ? "" : "; ", name_of(i), " waits for ", roles_[at(i)].waits_for->text()});
     }
-    machine_.fault_of("deadlock:", all);
+    machine_.fault({"deadlock: ", all});
     stopping_ = true;
   }
   std::string name_of(int i) const {
     const running_role_state& r = roles_[at(i)];
-    return std::string(r.what.name) + (shape_.ctas > 1 ? " of block " + std::to_string(r.cta) : std::string());
+    return shape_.ctas > 1 ? say({r.what.name, " of block ", r.cta}) : r.what.name;
   }
 
   // ---- turns
@@ -203,7 +205,7 @@ class driver final : private turns {
   }
   void stop() override {
     stopping_ = true;
-    if (in_setup()) throw std::logic_error("kiln: " + machine_.reports().back());
+    if (in_setup()) throw std::logic_error(say({"kiln: ", machine_.reports().back()}));
   }
   /// SplitMix64 (Steele, Lea, Flood 2014).
   std::uint32_t random(std::uint32_t below) override {
@@ -227,7 +229,8 @@ class driver final : private turns {
   int turn_ = -1;
 };
 
-inline status run_cluster(const host_executor& ex, cluster_shape shape, const role_entry& setup, const role_entry* roles, int count) {
+inline status run_cluster(const host_executor& ex, cluster_shape shape, const role_entry& setup,
+                          const role_entry* roles, int count) {
   return driver(ex, shape, setup, roles, count).run();
 }
 

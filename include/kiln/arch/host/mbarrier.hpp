@@ -5,8 +5,8 @@
 
 namespace kiln::twin {
 
-/// Bits 0 to 19 arrivals still to come, 20 to 39 arrivals of a phase, 40 to 62 bytes still to come (negative where more have
-/// landed than were expected so far), 63 parity of the phase that runs.
+/// Bits 0 to 19 arrivals still to come, 20 to 39 arrivals of a phase, 40 to 62 bytes still to come (negative where more
+/// have landed than were expected so far), 63 parity of the phase that runs.
 class mbarrier {
  public:
   static constexpr int most_arrivals = (1 << 20) - 1, most_bytes = (1 << 20) - 1;

@@ -1,13 +1,13 @@
 #pragma once
-/// What the twins of Hopper's instructions ask of the host's model of one SM cluster. The model itself is in driver.hpp.
+/// What the twins of Hopper's instructions ask of the host's model of one SM cluster. The model itself is in
+/// driver.hpp.
 ///
-/// Light, since every header of arch/sm90 includes it. Threads are ranks in their block; the model knows which block, and
-/// which role of it, runs on this host thread.
+/// Light, since every header of arch/sm90 includes it. Threads are ranks in their block; the model knows which block,
+/// and which role of it, runs on this host thread.
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
-
 #include <kiln/arch/host/tiled_map.hpp>
+#include <stdexcept>
 
 namespace kiln::twin {
 
@@ -24,7 +24,8 @@ struct copy_op {
 
 struct sm_cluster;
 
-/// One wgmma of the warpgroup that starts at thread `first`. `perform` computes into `d`, all threads' registers in a row.
+/// One wgmma of the warpgroup that starts at thread `first`. `perform` computes into `d`, all threads' registers in a
+/// row.
 struct product_op {
   int first;
   void* d;
@@ -57,7 +58,8 @@ struct sm_cluster {
   virtual void copy_in(const copy_op& op) = 0;
   virtual void copy_out(const copy_op& op) = 0;
   virtual void copy_commit(int thread) = 0;
-  /// All but the last `pending` groups of the thread have read their shared memory; `written`: and reached global memory.
+  /// All but the last `pending` groups of the thread have read their shared memory; `written`: and reached global
+  /// memory.
   virtual void copy_wait(int thread, int pending, bool written) = 0;
 
   virtual void product(const product_op& op) = 0;

@@ -6,9 +6,10 @@
 ///                            twin::role("loader", 0, 128, [&](twin::block b) { ... }),
 ///                            twin::role("consumer 0", 128, 128, [&](twin::block b) { ... }));
 ///
-/// A role is an ordinary function with waits in it. Each role of each block has a host thread of its own, of which exactly one
-/// holds the turn; it passes the turn on at a wait whose guard (a barrier and its phase) is closed, and may do so at any
-/// instruction of arch/sm90. So a run is deterministic, can be stepped in a debugger, and sanitizers find nothing to say.
+/// A role is an ordinary function with waits in it. Each role of each block has a host thread of its own, of which
+/// exactly one holds the turn; it passes the turn on at a wait whose guard (a barrier and its phase) is closed, and may
+/// do so at any instruction of arch/sm90. So a run is deterministic, can be stepped in a debugger, and sanitizers find
+/// nothing to say.
 ///
 /// | order  | who runs                                                     | copies land                      |
 /// |--------|--------------------------------------------------------------|----------------------------------|
@@ -18,7 +19,6 @@
 ///
 /// Light: the driver itself is driver.hpp, which a translation unit that runs roles on the host includes too.
 #include <cstddef>
-
 #include <kiln/core/executor.hpp>
 #include <kiln/core/status.hpp>
 
@@ -58,15 +58,17 @@ struct role_entry {
   void (*call)(const void* f, block b);
 };
 /// Defined in driver.hpp.
-inline status run_cluster(const host_executor& ex, cluster_shape shape, const role_entry& setup, const role_entry* roles, int count);
+inline status run_cluster(const host_executor& ex, cluster_shape shape, const role_entry& setup,
+                          const role_entry* roles, int count);
 
-/// Runs `setup(block)` for each block of one cluster, joins all their threads, then runs every role of every block to its end.
-/// With `ex.checked` the first fault of shared memory is the status; deadlocks and broken barriers always are.
+/// Runs `setup(block)` for each block of one cluster, joins all their threads, then runs every role of every block to
+/// its end. With `ex.checked` the first fault of shared memory is the status; deadlocks and broken barriers always are.
 template <class Setup, class... Roles>
 status run_roles(const host_executor& ex, cluster_shape shape, const Setup& setup, const Roles&... roles) {
-  const role_entry first{"setup", 0, shape.threads, &setup, [](const void* f, block b) { (*static_cast<const Setup*>(f))(b); }};
-  const role_entry all[] = {
-      {roles.name, roles.first, roles.threads, &roles, [](const void* f, block b) { static_cast<const Roles*>(f)->body(b); }}...};
+  const role_entry first{"setup", 0, shape.threads, &setup,
+                         [](const void* f, block b) { (*static_cast<const Setup*>(f))(b); }};
+  const role_entry all[] = {{roles.name, roles.first, roles.threads, &roles,
+                             [](const void* f, block b) { static_cast<const Roles*>(f)->body(b); }}...};
   return run_cluster(ex, shape, first, all, static_cast<int>(sizeof...(Roles)));
 }
 

@@ -1,14 +1,15 @@
 #pragma once
 /// The shadow of shared memory: who wrote and read each byte last, and what each thread knows of the others.
 ///
-/// A race detector by vector clocks (Flanagan and Freund, "FastTrack", 2009). An actor is a thread, or a part of the hardware
-/// that reads or writes on its own: a warpgroup's wgmma, the copies that complete on one mbarrier. `seen(a, b)` is the last
-/// step of actor b that a knows of; `fenced(a, b)` the last one that a proxy fence has passed on the way to a.
+/// A race detector by vector clocks (Flanagan and Freund, "FastTrack", 2009). An actor is a thread, or a part of the
+/// hardware that reads or writes on its own: a warpgroup's wgmma, the copies that complete on one mbarrier. `seen(a,
+/// b)` is the last step of actor b that a knows of; `fenced(a, b)` the last one that a proxy fence has passed on the
+/// way to a.
 #include <cstdint>
+#include <kiln/arch/host/text.hpp>
+#include <kiln/arch/host/watch.hpp>
 #include <string>
 #include <vector>
-
-#include <kiln/arch/host/watch.hpp>
 
 namespace kiln::twin {
 
@@ -76,12 +77,13 @@ class shadow {
     step(actor);
   }
 
-  /// `actor` reads with what `with` knows; reports bytes whose last write is not known, or not fenced for the async proxy.
+  /// `actor` reads with what `with` knows; reports bytes whose last write is not known, or not fenced for the async
+  /// proxy.
   void read(int region, std::size_t offset, std::size_t count, int actor, const knowledge& with, proxy by) {
     const std::uint32_t now = of(actor).seen[index(actor)];
     for (std::size_t i = offset; i < offset + count && i < bytes_; ++i) {
       cell& c = at(region, i);
-      check_write(c, i, actor, with, by, "reads");
+      check_write(c, i, actor, with, by, " reads shared byte ");
       remember_read(c, actor, now, with);
     }
   }
@@ -89,7 +91,7 @@ class shadow {
     const std::uint32_t now = of(actor).seen[index(actor)];
     for (std::size_t i = offset; i < offset + count && i < bytes_; ++i) {
       cell& c = at(region, i);
-      check_write(c, i, actor, with, by, "overwrites");
+      check_write(c, i, actor, with, by, " overwrites shared byte ");
       check_reads(c, i, actor, with);
       c.writer = actor, c.written = now, c.written_by = by;
       c.reader = nobody, c.more = 0;
@@ -97,12 +99,12 @@ class shadow {
   }
 
   /// Adds a report; the same kind about the same two parties is told once.
-  void report(int kind, int one, int other, std::string text) {
+  void report(int kind, int one, int other, sentence text) {
     for (const auto& t : told_) {
       if (t.kind == kind && t.one == one / 32 && t.other == other / 32) return;
     }
     told_.push_back({kind, one / 32, other / 32});
-    reports_.push_back(std::move(text));
+    reports_.push_back(say(text));
   }
 
  private:
@@ -122,21 +124,22 @@ class shadow {
   };
 
   static std::size_t index(int actor) { return static_cast<std::size_t>(actor); }
-  static std::uint32_t get(const clock_row& row, int actor) { return index(actor) < row.size() ? row[index(actor)] : 0; }
+  static std::uint32_t get(const clock_row& row, int actor) {
+    return index(actor) < row.size() ? row[index(actor)] : 0;
+  }
 
   cell& at(int region, std::size_t offset) { return cells_[static_cast<std::size_t>(region) * bytes_ + offset]; }
 
   void check_write(const cell& c, std::size_t offset, int actor, const knowledge& with, proxy by, const char* verb) {
     if (c.writer == nobody) return;
-    if (c.written > get(with.seen, c.writer)) {
-      report(0, actor, c.writer,
-             names_.name(actor) + " " + verb + " shared byte " + std::to_string(offset) + ", which " + names_.name(c.writer) +
-                 " wrote with no barrier between");
-    } else if (by == proxy::async && c.written_by == proxy::generic && c.written > get(with.fenced, c.writer)) {
-      report(1, actor, c.writer,
-             names_.name(actor) + " " + verb + " shared byte " + std::to_string(offset) + " through the async proxy, which " +
-                 names_.name(c.writer) + " wrote with no fence.proxy.async between");
-    }
+    const bool unseen = c.written > get(with.seen, c.writer);
+    const bool unfenced =
+        by == proxy::async && c.written_by == proxy::generic && c.written > get(with.fenced, c.writer);
+    if (!unseen && !unfenced) return;
+    report(unseen ? 0 : 1, actor, c.writer,
+           {names_.name(actor), verb, offset, unseen ? ", which " : " through the async proxy, which ",
+            names_.name(c.writer),
+            unseen ? " wrote with no barrier between" : " wrote with no fence.proxy.async between"});
   }
 
   void check_reads(const cell& c, std::size_t offset, int actor, const knowledge& with) {
@@ -148,8 +151,8 @@ class shadow {
   void check_reader(int who, std::uint32_t when, std::size_t offset, int actor, const knowledge& with) {
     if (who == nobody || when <= get(with.seen, who)) return;
     report(2, actor, who,
-           names_.name(actor) + " overwrites shared byte " + std::to_string(offset) + ", which " + names_.name(who) +
-               " read with no barrier between");
+           {names_.name(actor), " overwrites shared byte ", offset, ", which ", names_.name(who),
+            " read with no barrier between"});
   }
 
   void remember_read(cell& c, int actor, std::uint32_t now, const knowledge& with) {

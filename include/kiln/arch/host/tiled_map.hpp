@@ -2,12 +2,12 @@
 /// The host's tensor map: what TMA knows of a tensor in global memory and of the box it copies.
 #include <cstddef>
 #include <cstdint>
-
 #include <kiln/layout/swizzle.hpp>
 
 namespace kiln::twin {
 
-/// Dimension 0 is the innermost, whose elements are neighbours. Strides are in bytes, `stride[d - 1]` that of dimension d.
+/// Dimension 0 is the innermost, whose elements are neighbours. Strides are in bytes, `stride[d - 1]` that of dimension
+/// d.
 struct tiled_map {
   std::byte* base;
   std::int64_t extent[5];
@@ -25,9 +25,9 @@ struct tiled_map {
   int box_bytes() const { return rows() * row_bytes(); }
 };
 
-/// Calls `piece(shared, global, bytes)` for rows [first, last) of the box at coordinates `at`, in pieces of at most 16 bytes.
-/// `shared` counts bytes from the box's start, whose own address is `start` (the swizzle is made of address bits); `global`
-/// is null outside the tensor.
+/// Calls `piece(shared, global, bytes)` for rows [first, last) of the box at coordinates `at`, in pieces of at most 16
+/// bytes. `shared` counts bytes from the box's start, whose own address is `start` (the swizzle is made of address
+/// bits); `global` is null outside the tensor.
 template <class Piece>
 void for_box(const tiled_map& m, const int (&at)[5], std::uint32_t start, int first, int last, Piece piece) {
   constexpr int chunk = 16;

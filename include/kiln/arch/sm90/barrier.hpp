@@ -1,9 +1,8 @@
 #pragma once
 /// mbarrier: a barrier in shared memory that counts arrivals and the bytes of asynchronous copies.
-/// Source: PTX ISA, "mbarrier". Phases alternate between parity 0 and 1; a phase completes when the arrivals that the barrier
-/// was initialised with have come and all expected bytes have landed.
+/// Source: PTX ISA, "mbarrier". Phases alternate between parity 0 and 1; a phase completes when the arrivals that the
+/// barrier was initialised with have come and all expected bytes have landed.
 #include <cstdint>
-
 #include <kiln/arch/host/model.hpp>
 #include <kiln/arch/sm90/sync.hpp>
 #include <kiln/core/macros.hpp>
@@ -86,8 +85,8 @@ KILN_FN void arrive_expect_bytes([[maybe_unused]] scope<Where, 1> thread, barrie
   }
 }
 
-/// All threads of the scope wait until the phase of this parity has completed. On a fresh barrier parity 1 has: a producer
-/// waits with the opposite parity first. Acquire.
+/// All threads of the scope wait until the phase of this parity has completed. On a fresh barrier parity 1 has: a
+/// producer waits with the opposite parity first. Acquire.
 KILN_HOST_CALLS template <class Where, int Threads>
 KILN_FN void wait([[maybe_unused]] scope<Where, Threads> all, barrier& b, int parity) {
   if constexpr (scope<Where, Threads>::host) {

@@ -2,7 +2,6 @@
 /// The matrix descriptor: where wgmma finds an operand in shared memory.
 /// Source: PTX ISA, "Asynchronous warpgroup level matrix shared memory layout", "Matrix-descriptor".
 #include <cstdint>
-
 #include <kiln/arch/host/model.hpp>
 #include <kiln/arch/sm90/sync.hpp>
 #include <kiln/core/macros.hpp>
@@ -32,7 +31,9 @@ struct matrix_descriptor {
   }
 
  private:
-  KILN_FN constexpr std::uint32_t field(int first) const { return static_cast<std::uint32_t>(bits >> first & 0x3fff) << 4; }
+  KILN_FN constexpr std::uint32_t field(int first) const {
+    return static_cast<std::uint32_t>(bits >> first & 0x3fff) << 4;
+  }
 };
 
 /// All in bytes. Meaning of the two offsets, with W the bytes of a swizzled row:
@@ -44,7 +45,10 @@ struct matrix_descriptor {
 /// | mn    | none    | next 8 of K                      | next 16 bytes of M or N    |
 /// | mn    | W       | next W bytes of M or N           | next 8 of K                |
 KILN_FN constexpr matrix_descriptor make_descriptor(std::uint32_t address, int leading, int stride, swizzle pattern) {
-  const unsigned mode = pattern == swizzle::b128 ? 1u : pattern == swizzle::b64 ? 2u : pattern == swizzle::b32 ? 3u : 0u;
+  const unsigned mode = pattern == swizzle::b128  ? 1u
+                        : pattern == swizzle::b64 ? 2u
+                        : pattern == swizzle::b32 ? 3u
+                                                  : 0u;
   return {static_cast<std::uint64_t>((address & 0x3ffff) >> 4) << matrix_descriptor::start_bit |
           static_cast<std::uint64_t>(leading >> 4 & 0x3fff) << matrix_descriptor::leading_bit |
           static_cast<std::uint64_t>(stride >> 4 & 0x3fff) << matrix_descriptor::stride_bit |
@@ -69,20 +73,22 @@ KILN_FN std::uint32_t descriptor_address(scope<Where, Threads>, [[maybe_unused]]
 /// `swizzle_alignment(S)`. Along K step with `plus(32)` inside the panel.
 template <swizzle S, class Where, int Threads>
 KILN_FN matrix_descriptor k_major_descriptor(scope<Where, Threads> all, const void* tile) {
-  static_assert(S != swizzle::none, "k_major_descriptor: a tile without swizzle needs make_descriptor and its two offsets");
+  static_assert(S != swizzle::none,
+                "k_major_descriptor: a tile without swizzle needs make_descriptor and its two offsets");
   return make_descriptor(descriptor_address(all, tile), 16, 8 * panel_bytes(S), S);
 }
 
-/// An operand whose neighbours lie along M or N (16-bit types): rows are K, cut into panels of `panel_bytes(S)` bytes of M or
-/// N that lie `panel_stride` bytes apart. Along K step with `plus(16 * panel_bytes(S))`.
+/// An operand whose neighbours lie along M or N (16-bit types): rows are K, cut into panels of `panel_bytes(S)` bytes
+/// of M or N that lie `panel_stride` bytes apart. Along K step with `plus(16 * panel_bytes(S))`.
 template <swizzle S, class Where, int Threads>
 KILN_FN matrix_descriptor mn_major_descriptor(scope<Where, Threads> all, const void* tile, int panel_stride) {
-  static_assert(S != swizzle::none, "mn_major_descriptor: a tile without swizzle needs make_descriptor and its two offsets");
+  static_assert(S != swizzle::none,
+                "mn_major_descriptor: a tile without swizzle needs make_descriptor and its two offsets");
   return make_descriptor(descriptor_address(all, tile), panel_stride, 8 * panel_bytes(S), S);
 }
 
-/// Address of the 16 bytes that hold element `mn` of row or column and bytes [16 * chunk, 16 * chunk + 16) of its K, of a
-/// K-major operand, as the hardware finds them: first the plain address, then the swizzle of its bits.
+/// Address of the 16 bytes that hold element `mn` of row or column and bytes [16 * chunk, 16 * chunk + 16) of its K, of
+/// a K-major operand, as the hardware finds them: first the plain address, then the swizzle of its bits.
 constexpr std::uint32_t k_major_address(matrix_descriptor d, int mn, int chunk) {
   const auto group = static_cast<std::uint32_t>(mn / 8), row = static_cast<std::uint32_t>(mn % 8);
   const auto c = static_cast<std::uint32_t>(chunk);
@@ -92,7 +98,8 @@ constexpr std::uint32_t k_major_address(matrix_descriptor d, int mn, int chunk) 
       swizzled(d.pattern(), static_cast<int>(d.start() + group * d.stride() + row * width + c * 16)));
 }
 
-/// Address of the 16 bytes that hold elements [8 * chunk, 8 * chunk + 8) along M or N at position k, of 16-bit elements.
+/// Address of the 16 bytes that hold elements [8 * chunk, 8 * chunk + 8) along M or N at position k, of 16-bit
+/// elements.
 constexpr std::uint32_t mn_major_address(matrix_descriptor d, int chunk, int k) {
   const auto group = static_cast<std::uint32_t>(k / 8), row = static_cast<std::uint32_t>(k % 8);
   const auto c = static_cast<std::uint32_t>(chunk);

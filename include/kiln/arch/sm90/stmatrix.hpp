@@ -3,7 +3,6 @@
 /// Source: PTX ISA, "stmatrix". The counterpart of ldmatrix, with the same maps (layout/mma.hpp).
 #include <cstdint>
 #include <cstring>
-
 #include <kiln/arch/host/watch.hpp>
 #include <kiln/arch/sm90/sync.hpp>
 #include <kiln/core/macros.hpp>
@@ -44,7 +43,8 @@ KILN_FN void store_matrices([[maybe_unused]] warp_scope<Where> warp, Address add
     else if constexpr (Count == 1)
       asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};" ::"r"(at), "r"(r[0]) : "memory");
     else if constexpr (Count == 2 && !Transposed)
-      asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(at), "r"(r[0]), "r"(r[1]) : "memory");
+      asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(at), "r"(r[0]), "r"(r[1])
+                   : "memory");
     else if constexpr (Count == 2)
       asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(at), "r"(r[0]), "r"(r[1])
                    : "memory");
@@ -53,8 +53,8 @@ KILN_FN void store_matrices([[maybe_unused]] warp_scope<Where> warp, Address add
                    "r"(r[2]), "r"(r[3])
                    : "memory");
     else
-      asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(r[0]), "r"(r[1]),
-                   "r"(r[2]), "r"(r[3])
+      asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(r[0]),
+                   "r"(r[1]), "r"(r[2]), "r"(r[3])
                    : "memory");
 #endif
   }

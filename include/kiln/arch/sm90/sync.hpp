@@ -2,7 +2,6 @@
 /// Fences, cluster and named barriers, register reallocation and dependent launches of Hopper.
 /// Source: PTX ISA, "membar/fence", "barrier.cluster", "bar", "setmaxnreg", "griddepcontrol".
 #include <cstdint>
-
 #include <kiln/arch/host/model.hpp>
 #include <kiln/arch/host/watch.hpp>
 #include <kiln/core/macros.hpp>
@@ -12,7 +11,9 @@ namespace kiln::sm90 {
 
 #if defined(__CUDA_ARCH__)
 /// 32-bit address in the block's window of shared memory.
-KILN_DEVICE std::uint32_t shared_address(const void* p) { return static_cast<std::uint32_t>(__cvta_generic_to_shared(p)); }
+KILN_DEVICE std::uint32_t shared_address(const void* p) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
+}
 #endif
 
 /// Runs `body(thread)` in one thread of the scope, its first; `thread` is a scope of one.
@@ -25,8 +26,8 @@ KILN_FN void one_thread(scope<Where, Threads> all, F&& body) {
   }
 }
 
-/// fence.proxy.async: what these threads wrote to shared memory by ordinary stores may be read by TMA and wgmma. Goes between
-/// the stores and the barrier after which the asynchronous read is issued.
+/// fence.proxy.async: what these threads wrote to shared memory by ordinary stores may be read by TMA and wgmma. Goes
+/// between the stores and the barrier after which the asynchronous read is issued.
 KILN_HOST_CALLS template <class Where, int Threads>
 KILN_FN void fence_async([[maybe_unused]] scope<Where, Threads> all) {
   if constexpr (scope<Where, Threads>::host) {
@@ -38,7 +39,8 @@ KILN_FN void fence_async([[maybe_unused]] scope<Where, Threads> all) {
   }
 }
 
-/// Makes freshly initialised mbarriers visible to the async proxy and to the cluster; a block or cluster barrier follows.
+/// Makes freshly initialised mbarriers visible to the async proxy and to the cluster; a block or cluster barrier
+/// follows.
 template <class Where, int Threads>
 KILN_FN void fence_barrier_init(scope<Where, Threads>) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -60,8 +62,8 @@ KILN_FN int cluster_rank(scope<Where, Threads>) {
   }
 }
 
-/// Barrier of all blocks of the cluster, in two halves. Every thread of every block that has not ended takes part; scopes are
-/// whole warps. Release on arrive, acquire on wait.
+/// Barrier of all blocks of the cluster, in two halves. Every thread of every block that has not ended takes part;
+/// scopes are whole warps. Release on arrive, acquire on wait.
 KILN_HOST_CALLS template <class Where, int Threads>
 KILN_FN void cluster_arrive([[maybe_unused]] scope<Where, Threads> all) {
   static_assert(Threads % 32 == 0, "cluster_arrive: whole warps arrive");
@@ -115,18 +117,20 @@ KILN_FN void named_arrive([[maybe_unused]] scope<Where, Threads> part, [[maybe_u
   }
 }
 
-/// Gives registers back, or takes them, down or up to `Registers` a thread (a multiple of 8 in [24, 256]). A whole warpgroup
-/// does so, once, at the top of its role; the kernel needs a register cap at entry.
+/// Gives registers back, or takes them, down or up to `Registers` a thread (a multiple of 8 in [24, 256]). A whole
+/// warpgroup does so, once, at the top of its role; the kernel needs a register cap at entry.
 template <int Registers, class Where, int Threads>
 KILN_FN void give_registers(scope<Where, Threads>) {
-  static_assert(Registers % 8 == 0 && Registers >= 24 && Registers <= 256, "give_registers: a multiple of 8 in [24, 256]");
+  static_assert(Registers % 8 == 0 && Registers >= 24 && Registers <= 256,
+                "give_registers: a multiple of 8 in [24, 256]");
 #if KILN_SM90A
   if constexpr (!scope<Where, Threads>::host) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers));
 #endif
 }
 template <int Registers, class Where, int Threads>
 KILN_FN void take_registers(scope<Where, Threads>) {
-  static_assert(Registers % 8 == 0 && Registers >= 24 && Registers <= 256, "take_registers: a multiple of 8 in [24, 256]");
+  static_assert(Registers % 8 == 0 && Registers >= 24 && Registers <= 256,
+                "take_registers: a multiple of 8 in [24, 256]");
 #if KILN_SM90A
   if constexpr (!scope<Where, Threads>::host) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
 #endif

@@ -2,10 +2,9 @@
 /// TMA: boxes of a tensor between global and shared memory, copied by the engine while threads go on.
 /// Source: PTX ISA, "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "cp.async.bulk.commit_group / wait_group".
 ///
-/// One thread issues. Coordinates are in elements, innermost first, and may lie outside the tensor: loads give zero there,
-/// stores leave it alone. Shared addresses are multiples of 128, under a swizzle of its `swizzle_alignment`.
+/// One thread issues. Coordinates are in elements, innermost first, and may lie outside the tensor: loads give zero
+/// there, stores leave it alone. Shared addresses are multiples of 128, under a swizzle of its `swizzle_alignment`.
 #include <cstdint>
-
 #include <kiln/arch/host/model.hpp>
 #include <kiln/arch/sm90/barrier.hpp>
 #include <kiln/arch/sm90/sync.hpp>
@@ -33,31 +32,36 @@ KILN_DEVICE std::uint64_t l2_policy() {
   return policy;
 }
 
-#define KILN_TMA_LOAD(rank, coordinates, ...)                                                                              \
-  if constexpr (Multicast && Hint != l2_hint::none)                                                                        \
-    asm volatile("cp.async.bulk.tensor." rank ".shared::cluster.global.tile.mbarrier::complete_tx::bytes"                  \
-                 ".multicast::cluster.L2::cache_hint [%0], [%1, {" coordinates "}], [%2], %3, %4;" ::"r"(to), "l"(map),    \
-                 "r"(bar), "h"(mask), "l"(l2_policy<Hint>()), __VA_ARGS__                                                  \
-                 : "memory");                                                                                              \
-  else if constexpr (Multicast)                                                                                            \
-    asm volatile("cp.async.bulk.tensor." rank ".shared::cluster.global.tile.mbarrier::complete_tx::bytes"                  \
-                 ".multicast::cluster [%0], [%1, {" coordinates "}], [%2], %3;" ::"r"(to), "l"(map), "r"(bar), "h"(mask),  \
-                 "l"(std::uint64_t{0}), __VA_ARGS__                                                                        \
-                 : "memory");                                                                                              \
-  else if constexpr (Hint != l2_hint::none)                                                                                \
-    asm volatile("cp.async.bulk.tensor." rank ".shared::cluster.global.tile.mbarrier::complete_tx::bytes"                  \
-                 ".L2::cache_hint [%0], [%1, {" coordinates "}], [%2], %4;" ::"r"(to), "l"(map), "r"(bar), "h"(mask),      \
-                 "l"(l2_policy<Hint>()), __VA_ARGS__                                                                       \
-                 : "memory");                                                                                              \
-  else                                                                                                                     \
-    asm volatile("cp.async.bulk.tensor." rank ".shared::cluster.global.tile.mbarrier::complete_tx::bytes"                  \
-                 " [%0], [%1, {" coordinates "}], [%2];" ::"r"(to), "l"(map), "r"(bar), "h"(mask), "l"(std::uint64_t{0}),  \
-                 __VA_ARGS__                                                                                               \
+#define KILN_TMA_LOAD(rank, coordinates, ...)                                                                 \
+  if constexpr (Multicast && Hint != l2_hint::none)                                                           \
+    asm volatile("cp.async.bulk.tensor." rank                                                                 \
+                 ".shared::cluster.global.tile.mbarrier::complete_tx::bytes"                                  \
+                 ".multicast::cluster.L2::cache_hint [%0], [%1, {" coordinates "}], [%2], %3, %4;" ::"r"(to), \
+                 "l"(map), "r"(bar), "h"(mask), "l"(l2_policy<Hint>()), __VA_ARGS__                           \
+                 : "memory");                                                                                 \
+  else if constexpr (Multicast)                                                                               \
+    asm volatile("cp.async.bulk.tensor." rank                                                                 \
+                 ".shared::cluster.global.tile.mbarrier::complete_tx::bytes"                                  \
+                 ".multicast::cluster [%0], [%1, {" coordinates "}], [%2], %3;" ::"r"(to),                    \
+                 "l"(map), "r"(bar), "h"(mask), "l"(std::uint64_t{0}), __VA_ARGS__                            \
+                 : "memory");                                                                                 \
+  else if constexpr (Hint != l2_hint::none)                                                                   \
+    asm volatile("cp.async.bulk.tensor." rank                                                                 \
+                 ".shared::cluster.global.tile.mbarrier::complete_tx::bytes"                                  \
+                 ".L2::cache_hint [%0], [%1, {" coordinates "}], [%2], %4;" ::"r"(to),                        \
+                 "l"(map), "r"(bar), "h"(mask), "l"(l2_policy<Hint>()), __VA_ARGS__                           \
+                 : "memory");                                                                                 \
+  else                                                                                                        \
+    asm volatile("cp.async.bulk.tensor." rank                                                                 \
+                 ".shared::cluster.global.tile.mbarrier::complete_tx::bytes"                                  \
+                 " [%0], [%1, {" coordinates "}], [%2];" ::"r"(to),                                           \
+                 "l"(map), "r"(bar), "h"(mask), "l"(std::uint64_t{0}), __VA_ARGS__                            \
                  : "memory")
 
 /// Operands 0 to 4: destination, map, barrier, mask, policy; the coordinates follow.
 template <bool Multicast, l2_hint Hint, int Rank>
-KILN_DEVICE void load_box(std::uint32_t to, const void* map, std::uint32_t bar, std::uint16_t mask, const int (&c)[Rank]) {
+KILN_DEVICE void load_box(std::uint32_t to, const void* map, std::uint32_t bar, std::uint16_t mask,
+                          const int (&c)[Rank]) {
   if constexpr (Rank == 1) {
     KILN_TMA_LOAD("1d", "%5", "r"(c[0]));
   } else if constexpr (Rank == 2) {
@@ -72,14 +76,16 @@ KILN_DEVICE void load_box(std::uint32_t to, const void* map, std::uint32_t bar, 
 }
 #undef KILN_TMA_LOAD
 
-#define KILN_TMA_STORE(rank, coordinates, ...)                                                                     \
-  if constexpr (Reduce)                                                                                            \
-    asm volatile("cp.reduce.async.bulk.tensor." rank ".global.shared::cta.add.tile.bulk_group [%1, {" coordinates  \
-                 "}], [%0];" ::"r"(from), "l"(map), __VA_ARGS__                                                    \
-                 : "memory");                                                                                      \
-  else                                                                                                             \
-    asm volatile("cp.async.bulk.tensor." rank ".global.shared::cta.tile.bulk_group [%1, {" coordinates             \
-                 "}], [%0];" ::"r"(from), "l"(map), __VA_ARGS__                                                    \
+#define KILN_TMA_STORE(rank, coordinates, ...)                                                                    \
+  if constexpr (Reduce)                                                                                           \
+    asm volatile("cp.reduce.async.bulk.tensor." rank ".global.shared::cta.add.tile.bulk_group [%1, {" coordinates \
+                 "}], [%0];" ::"r"(from),                                                                         \
+                 "l"(map), __VA_ARGS__                                                                            \
+                 : "memory");                                                                                     \
+  else                                                                                                            \
+    asm volatile("cp.async.bulk.tensor." rank ".global.shared::cta.tile.bulk_group [%1, {" coordinates            \
+                 "}], [%0];" ::"r"(from),                                                                         \
+                 "l"(map), __VA_ARGS__                                                                            \
                  : "memory")
 
 template <bool Reduce, int Rank>
@@ -100,8 +106,8 @@ KILN_DEVICE void store_box(std::uint32_t from, const void* map, const int (&c)[R
 #endif
 
 template <class Map, class... I>
-twin::copy_op host_copy(const Map& map, const void* shared, std::uint64_t* bar, std::uint32_t mask, int thread, bool reduce,
-                        I... at) {
+twin::copy_op host_copy(const Map& map, const void* shared, std::uint64_t* bar, std::uint32_t mask, int thread,
+                        bool reduce, I... at) {
   twin::copy_op op{map.tiled, {}, const_cast<void*>(shared), bar, mask, thread, reduce};
   int d = 0;
   ((op.at[d++] = static_cast<int>(at)), ...);
@@ -109,9 +115,11 @@ twin::copy_op host_copy(const Map& map, const void* shared, std::uint64_t* bar, 
 }
 }  // namespace detail
 
-/// Starts the copy of the box at these coordinates to `to`; its bytes (those outside the tensor too) complete on `full`.
+/// Starts the copy of the box at these coordinates to `to`; its bytes (those outside the tensor too) complete on
+/// `full`.
 KILN_HOST_CALLS template <l2_hint Hint = l2_hint::none, class Where, class... I>
-KILN_FN void tma_load([[maybe_unused]] scope<Where, 1> thread, const tensor_map<Where>& map, void* to, barrier& full, I... at) {
+KILN_FN void tma_load([[maybe_unused]] scope<Where, 1> thread, const tensor_map<Where>& map, void* to, barrier& full,
+                      I... at) {
   static_assert(sizeof...(I) >= 1 && sizeof...(I) <= 5, "tma_load: one coordinate for each dimension of the map");
   if constexpr (scope<Where, 1>::host) {
     twin::sm().copy_in(detail::host_copy(map, to, &full.word, 0, thread.first, false, at...));
@@ -123,12 +131,13 @@ KILN_FN void tma_load([[maybe_unused]] scope<Where, 1> thread, const tensor_map<
   }
 }
 
-/// As `tma_load`, to the same offset in every block whose bit is set in `ctas`, completing on the barrier at the same offset
-/// there. Each of those blocks expects the bytes itself.
+/// As `tma_load`, to the same offset in every block whose bit is set in `ctas`, completing on the barrier at the same
+/// offset there. Each of those blocks expects the bytes itself.
 KILN_HOST_CALLS template <l2_hint Hint = l2_hint::none, class Where, class... I>
-KILN_FN void tma_load_multicast([[maybe_unused]] scope<Where, 1> thread, const tensor_map<Where>& map, void* to, barrier& full,
-                                std::uint16_t ctas, I... at) {
-  static_assert(sizeof...(I) >= 1 && sizeof...(I) <= 5, "tma_load_multicast: one coordinate for each dimension of the map");
+KILN_FN void tma_load_multicast([[maybe_unused]] scope<Where, 1> thread, const tensor_map<Where>& map, void* to,
+                                barrier& full, std::uint16_t ctas, I... at) {
+  static_assert(sizeof...(I) >= 1 && sizeof...(I) <= 5,
+                "tma_load_multicast: one coordinate for each dimension of the map");
   if constexpr (scope<Where, 1>::host) {
     twin::sm().copy_in(detail::host_copy(map, to, &full.word, ctas, thread.first, false, at...));
   } else {
@@ -139,10 +148,11 @@ KILN_FN void tma_load_multicast([[maybe_unused]] scope<Where, 1> thread, const t
   }
 }
 
-/// Starts the copy from shared memory to the box at these coordinates, in this thread's open group. The stores that filled
-/// `from` need `fence_async` in each writing thread and a barrier before.
+/// Starts the copy from shared memory to the box at these coordinates, in this thread's open group. The stores that
+/// filled `from` need `fence_async` in each writing thread and a barrier before.
 KILN_HOST_CALLS template <class Where, class... I>
-KILN_FN void tma_store([[maybe_unused]] scope<Where, 1> thread, const tensor_map<Where>& map, const void* from, I... at) {
+KILN_FN void tma_store([[maybe_unused]] scope<Where, 1> thread, const tensor_map<Where>& map, const void* from,
+                       I... at) {
   static_assert(sizeof...(I) >= 1 && sizeof...(I) <= 5, "tma_store: one coordinate for each dimension of the map");
   if constexpr (scope<Where, 1>::host) {
     twin::sm().copy_out(detail::host_copy(map, from, nullptr, 0, thread.first, false, at...));
@@ -156,7 +166,8 @@ KILN_FN void tma_store([[maybe_unused]] scope<Where, 1> thread, const tensor_map
 
 /// As `tma_store`, adding to what is there (float32 maps; each element atomically, in no fixed order).
 KILN_HOST_CALLS template <class Where, class... I>
-KILN_FN void tma_reduce_add([[maybe_unused]] scope<Where, 1> thread, const tensor_map<Where>& map, const void* from, I... at) {
+KILN_FN void tma_reduce_add([[maybe_unused]] scope<Where, 1> thread, const tensor_map<Where>& map, const void* from,
+                            I... at) {
   static_assert(sizeof...(I) >= 1 && sizeof...(I) <= 5, "tma_reduce_add: one coordinate for each dimension of the map");
   if constexpr (scope<Where, 1>::host) {
     twin::sm().copy_out(detail::host_copy(map, from, nullptr, 0, thread.first, true, at...));
@@ -180,8 +191,8 @@ KILN_FN void tma_commit([[maybe_unused]] scope<Where, 1> thread) {
   }
 }
 
-/// All but the last Pending groups of this thread have read their shared memory: it may be written again, after a barrier by
-/// other threads too.
+/// All but the last Pending groups of this thread have read their shared memory: it may be written again, after a
+/// barrier by other threads too.
 KILN_HOST_CALLS template <int Pending, class Where>
 KILN_FN void tma_wait_read([[maybe_unused]] scope<Where, 1> thread) {
   if constexpr (scope<Where, 1>::host) {

@@ -1,6 +1,6 @@
 #pragma once
-/// wgmma: D (64 x N) = A (64 x K) * B (K x N), plus D, by a warpgroup, asynchronously. K is 16 for 16-bit types, 32 for 8-bit.
-/// Source: PTX ISA, "wgmma.mma_async", "wgmma.fence", "wgmma.commit_group", "wgmma.wait_group".
+/// wgmma: D (64 x N) = A (64 x K) * B (K x N), plus D, by a warpgroup, asynchronously. K is 16 for 16-bit types, 32 for
+/// 8-bit. Source: PTX ISA, "wgmma.mma_async", "wgmma.fence", "wgmma.commit_group", "wgmma.wait_group".
 ///
 /// | A, B       | accumulator | majors of A, B from shared memory | A from registers |
 /// |------------|-------------|-----------------------------------|------------------|
@@ -8,8 +8,6 @@
 /// | e4m3, e5m2 | float       | K                                 | no               |
 /// | int8       | int32       | K                                 | no               |
 #include <cstdint>
-#include <type_traits>
-
 #include <kiln/arch/host/model.hpp>
 #include <kiln/arch/sm90/descriptor.hpp>
 #include <kiln/arch/sm90/wgmma_ptx.hpp>
@@ -17,6 +15,7 @@
 #include <kiln/core/macros.hpp>
 #include <kiln/core/numeric.hpp>
 #include <kiln/core/scope.hpp>
+#include <type_traits>
 
 namespace kiln::sm90 {
 
@@ -60,9 +59,9 @@ KILN_FN void touch([[maybe_unused]] fragments<T, N, Scope>& f) {
 }
 }  // namespace detail
 
-/// Before the first wgmma, and again after its registers (accumulators, or A) were written: orders those writes before it.
-/// Name the registers that were written, and none that a product still in flight uses. Make descriptors before it: a branch
-/// between fence and wgmma makes the assembler fence again (its remark C7519).
+/// Before the first wgmma, and again after its registers (accumulators, or A) were written: orders those writes before
+/// it. Name the registers that were written, and none that a product still in flight uses. Make descriptors before it:
+/// a branch between fence and wgmma makes the assembler fence again (its remark C7519).
 KILN_HOST_CALLS template <class Scope, class... Fragments>
 KILN_FN void wgmma_fence([[maybe_unused]] Scope where, Fragments&... written) {
   static_assert(Scope::threads == 128, "wgmma_fence: a step of a warpgroup, 128 threads");
@@ -77,7 +76,8 @@ KILN_FN void wgmma_fence([[maybe_unused]] Scope where, Fragments&... written) {
 }
 
 /// Starts D = A * B, plus D if `accumulate`; N is twice the registers of D. Reads the operands until a `wgmma_wait`.
-KILN_HOST_CALLS template <class A, class B = A, major MajorA = major::k, major MajorB = major::k, class Scope, class Acc, int R>
+KILN_HOST_CALLS template <class A, class B = A, major MajorA = major::k, major MajorB = major::k, class Scope,
+                          class Acc, int R>
 KILN_FN void wgmma([[maybe_unused]] Scope where, fragments<Acc, R, Scope>& d, matrix_descriptor a, matrix_descriptor b,
                    bool accumulate) {
   static_assert(Scope::threads == 128, "wgmma: a step of a warpgroup, 128 threads");
@@ -97,8 +97,8 @@ KILN_FN void wgmma([[maybe_unused]] Scope where, fragments<Acc, R, Scope>& d, ma
 
 /// As above with A in registers (`wgmma_a<16>` tells which elements), which stay untouched until the `wgmma_wait`.
 KILN_HOST_CALLS template <class A, major MajorB = major::k, class Scope, int R>
-KILN_FN void wgmma([[maybe_unused]] Scope where, fragments<float, R, Scope>& d, const fragments<std::uint32_t, 4, Scope>& a,
-                   matrix_descriptor b, bool accumulate) {
+KILN_FN void wgmma([[maybe_unused]] Scope where, fragments<float, R, Scope>& d,
+                   const fragments<std::uint32_t, 4, Scope>& a, matrix_descriptor b, bool accumulate) {
   static_assert(Scope::threads == 128, "wgmma: a step of a warpgroup, 128 threads");
   static_assert(detail::is_16_bit<A>, "wgmma: A from registers is f16 or bf16");
   detail::check_product<A, A, float, 2 * R>();
@@ -126,8 +126,8 @@ KILN_FN void wgmma_commit([[maybe_unused]] Scope where) {
   }
 }
 
-/// Waits until all groups but the last Pending are done: their operands may be overwritten, their accumulators read. Name the
-/// accumulators that the code uses next, so that no compiler moves the use before the wait.
+/// Waits until all groups but the last Pending are done: their operands may be overwritten, their accumulators read.
+/// Name the accumulators that the code uses next, so that no compiler moves the use before the wait.
 KILN_HOST_CALLS template <int Pending, class Scope, class... Fragments>
 KILN_FN void wgmma_wait([[maybe_unused]] Scope where, Fragments&... finished) {
   static_assert(Scope::threads == 128, "wgmma_wait: a step of a warpgroup, 128 threads");

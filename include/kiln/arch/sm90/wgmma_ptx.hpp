@@ -7,9 +7,8 @@
 
 #if KILN_SM90A
 #include <cstdint>
-#include <type_traits>
-
 #include <kiln/core/numeric.hpp>
+#include <type_traits>
 
 namespace kiln::sm90::detail {
 
@@ -51,48 +50,48 @@ namespace kiln::sm90::detail {
 #define KILN_REGS_120(c) KILN_REGS_112(c), KILN_EIGHT(c, 112)
 #define KILN_REGS_128(c) KILN_REGS_120(c), KILN_EIGHT(c, 120)
 
-#define KILN_WGMMA_TEXT(n, k, types, names, a, b, p, tail)                                                            \
+#define KILN_WGMMA_TEXT(n, k, types, names, a, b, p, tail)                                                             \
   "{\n.reg .pred p;\nsetp.ne.b32 p, " p ", 0;\nwgmma.mma_async.sync.aligned.m64n" n "k" k "." types " {" names "}, " a \
   ", " b ", p" tail ";\n}"
 
 // A and B from shared memory. 16-bit types can be read transposed; 8-bit types cannot.
-#define KILN_WGMMA_16(n, r, types, o0, o1, o2, o3, o4)                                                              \
-  asm volatile(KILN_WGMMA_TEXT(n, "16", types, KILN_NAMES_##r, o0, o1, o2, ", 1, 1, " o3 ", " o4)                    \
-               : KILN_REGS_##r("+f")                                                                                \
+#define KILN_WGMMA_16(n, r, types, o0, o1, o2, o3, o4)                                            \
+  asm volatile(KILN_WGMMA_TEXT(n, "16", types, KILN_NAMES_##r, o0, o1, o2, ", 1, 1, " o3 ", " o4) \
+               : KILN_REGS_##r("+f")                                                              \
                : "l"(a), "l"(b), "r"(accumulate), "n"(TransA), "n"(TransB))
-#define KILN_WGMMA_8(n, r, types, o0, o1, o2)                                                                       \
-  asm volatile(KILN_WGMMA_TEXT(n, "32", types, KILN_NAMES_##r, o0, o1, o2, ", 1, 1")                                 \
-               : KILN_REGS_##r("+f")                                                                                \
+#define KILN_WGMMA_8(n, r, types, o0, o1, o2)                                        \
+  asm volatile(KILN_WGMMA_TEXT(n, "32", types, KILN_NAMES_##r, o0, o1, o2, ", 1, 1") \
+               : KILN_REGS_##r("+f")                                                 \
                : "l"(a), "l"(b), "r"(accumulate))
-#define KILN_WGMMA_I(n, r, o0, o1, o2)                                                                              \
-  asm volatile(KILN_WGMMA_TEXT(n, "32", "s32.s8.s8", KILN_NAMES_##r, o0, o1, o2, "")                                 \
-               : KILN_REGS_##r("+r")                                                                                \
+#define KILN_WGMMA_I(n, r, o0, o1, o2)                                               \
+  asm volatile(KILN_WGMMA_TEXT(n, "32", "s32.s8.s8", KILN_NAMES_##r, o0, o1, o2, "") \
+               : KILN_REGS_##r("+r")                                                 \
                : "l"(a), "l"(b), "r"(accumulate))
-#define KILN_WGMMA_SHARED(n, r, o0, o1, o2, o3, o4)                                                                 \
-  if constexpr (is<A, f16>)                                                                                         \
-    KILN_WGMMA_16(n, r, "f32.f16.f16", o0, o1, o2, o3, o4);                                                         \
-  else if constexpr (is<A, bf16>)                                                                                   \
-    KILN_WGMMA_16(n, r, "f32.bf16.bf16", o0, o1, o2, o3, o4);                                                       \
-  else if constexpr (is<A, e4m3> && is<B, e4m3>)                                                                    \
-    KILN_WGMMA_8(n, r, "f32.e4m3.e4m3", o0, o1, o2);                                                                \
-  else if constexpr (is<A, e4m3>)                                                                                   \
-    KILN_WGMMA_8(n, r, "f32.e4m3.e5m2", o0, o1, o2);                                                                \
-  else if constexpr (is<A, e5m2> && is<B, e4m3>)                                                                    \
-    KILN_WGMMA_8(n, r, "f32.e5m2.e4m3", o0, o1, o2);                                                                \
-  else if constexpr (is<A, e5m2>)                                                                                   \
-    KILN_WGMMA_8(n, r, "f32.e5m2.e5m2", o0, o1, o2);                                                                \
-  else                                                                                                              \
+#define KILN_WGMMA_SHARED(n, r, o0, o1, o2, o3, o4)           \
+  if constexpr (is<A, f16>)                                   \
+    KILN_WGMMA_16(n, r, "f32.f16.f16", o0, o1, o2, o3, o4);   \
+  else if constexpr (is<A, bf16>)                             \
+    KILN_WGMMA_16(n, r, "f32.bf16.bf16", o0, o1, o2, o3, o4); \
+  else if constexpr (is<A, e4m3> && is<B, e4m3>)              \
+    KILN_WGMMA_8(n, r, "f32.e4m3.e4m3", o0, o1, o2);          \
+  else if constexpr (is<A, e4m3>)                             \
+    KILN_WGMMA_8(n, r, "f32.e4m3.e5m2", o0, o1, o2);          \
+  else if constexpr (is<A, e5m2> && is<B, e4m3>)              \
+    KILN_WGMMA_8(n, r, "f32.e5m2.e4m3", o0, o1, o2);          \
+  else if constexpr (is<A, e5m2>)                             \
+    KILN_WGMMA_8(n, r, "f32.e5m2.e5m2", o0, o1, o2);          \
+  else                                                        \
     KILN_WGMMA_I(n, r, o0, o1, o2)
 
 // A from four registers of each thread.
-#define KILN_WGMMA_R(n, r, types, o0, o1, o2, o3, o4, o5, o6)                                                       \
+#define KILN_WGMMA_R(n, r, types, o0, o1, o2, o3, o4, o5, o6)                                                          \
   asm volatile(KILN_WGMMA_TEXT(n, "16", types, KILN_NAMES_##r, "{" o0 "," o1 "," o2 "," o3 "}", o4, o5, ", 1, 1, " o6) \
-               : KILN_REGS_##r("+f")                                                                                \
+               : KILN_REGS_##r("+f")                                                                                   \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate), "n"(TransB))
-#define KILN_WGMMA_REGISTERS(n, r, o0, o1, o2, o3, o4, o5, o6)                                                      \
-  if constexpr (is<A, f16>)                                                                                         \
-    KILN_WGMMA_R(n, r, "f32.f16.f16", o0, o1, o2, o3, o4, o5, o6);                                                  \
-  else                                                                                                              \
+#define KILN_WGMMA_REGISTERS(n, r, o0, o1, o2, o3, o4, o5, o6)     \
+  if constexpr (is<A, f16>)                                        \
+    KILN_WGMMA_R(n, r, "f32.f16.f16", o0, o1, o2, o3, o4, o5, o6); \
+  else                                                             \
     KILN_WGMMA_R(n, r, "f32.bf16.bf16", o0, o1, o2, o3, o4, o5, o6)
 
 template <class T, class U>

@@ -1,17 +1,16 @@
 #pragma once
 /// The host twin of wgmma. It sees the descriptors, bytes of shared memory by address and the registers of each thread.
 #include <cstdint>
-#include <type_traits>
-
 #include <kiln/arch/host/model.hpp>
 #include <kiln/arch/sm90/descriptor.hpp>
 #include <kiln/core/numeric.hpp>
 #include <kiln/layout/wgmma.hpp>
+#include <type_traits>
 
 namespace kiln::sm90 {
 
-/// Sums in the accumulator's type, in ascending order of k, each addition rounded. (The unit itself aligns the products of one
-/// instruction and cuts off low bits; tests of both derive their bounds from the coarser of the two.)
+/// Sums in the accumulator's type, in ascending order of k, each addition rounded. (The unit itself aligns the products
+/// of one instruction and cuts off low bits; tests of both derive their bounds from the coarser of the two.)
 template <class A, class B, int N, bool TransA, bool TransB>
 struct wgmma_twin {
   using acc = std::conditional_t<std::is_integral_v<A>, std::int32_t, float>;
