@@ -170,15 +170,22 @@ struct hopper_program {
         const std::uint64_t place = (static_cast<std::uint64_t>(s.owner + static_cast<std::uint32_t>(part)) * 2 + (part == 0 ? 1 : 0)) * cluster + static_cast<std::uint32_t>(rank);
         return reinterpret_cast<accumulator*>(p.split.sums) + (place * groups + static_cast<std::uint32_t>(g)) * all + block * registers * 128;
       };
-      KILN_UNROLL
-      for (int b = 0; b < blocks; ++b) put_sums(group, sums(s.part, b), st.acc[b]);
       std::uint32_t* arrived = p.split.arrived + (static_cast<std::uint64_t>(s.tile) * cluster + static_cast<std::uint32_t>(rank)) * groups + static_cast<std::uint32_t>(g);
-      if (!last_of_parts(group, arrived, s.parts, flag, name)) return;
+      const auto others = static_cast<std::uint32_t>(s.parts - 1);
+      int kept = -1;  // the part whose sums are in registers
+      if ((s.part == 0 || s.parts == 2) && count_parts(group, arrived, 0, flag, name) == others) {
+        kept = s.part;
+      } else {
+        KILN_UNROLL
+        for (int b = 0; b < blocks; ++b) put_sums(group, sums(s.part, b), st.acc[b]);
+        if (count_parts(group, arrived, 1, flag, name) != others) return;
+      }
       KILN_UNROLL
       for (int b = 0; b < blocks; ++b) {
-        get_sums<false>(group, sums(0, b), st.acc[b]);
+        if (kept < 0) get_sums<false>(group, sums(0, b), st.acc[b]);
         KILN_NO_UNROLL
-        for (int part = 1; part < s.parts; ++part) get_sums<true>(group, sums(part, b), st.acc[b]);
+        for (int part = kept < 0 ? 1 : 0; part < s.parts; ++part)
+          if (part != kept) get_sums<true>(group, sums(part, b), st.acc[b]);
       }
     }
     const tile_index t = work.tiles.at(s.tile);
