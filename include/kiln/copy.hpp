@@ -1,10 +1,10 @@
 #pragma once
 /// Copies between views of one shape, and fills. Values convert to the result's type; any strides; what lies between
 /// the elements of a strided view stays as it was.
-#include <kiln/kernel/elementwise/regroup.hpp>
-#include <kiln/kernel/elementwise/transpose.hpp>
-#include <kiln/kernel/elementwise/run.hpp>
 #include <cstdint>
+#include <kiln/kernel/elementwise/regroup.hpp>
+#include <kiln/kernel/elementwise/run.hpp>
+#include <kiln/kernel/elementwise/transpose.hpp>
 #include <type_traits>
 
 namespace kiln {
@@ -37,8 +37,8 @@ struct constant {
 };
 }  // namespace elementwise
 
-/// to(i...) = from(i...). Rounded and saturated as `convert` does where the types differ, bit for bit where they do not.
-/// Refused: as `transform` does.
+/// to(i...) = from(i...). Rounded and saturated as `convert` does where the types differ, bit for bit where they do
+/// not. Refused: as `transform` does.
 template <executor Executor, class From, class To>
   requires(is_tensor_v<From> && is_tensor_v<To>)
 status copy(const Executor& ex, const From& from, const To& to) {
@@ -46,8 +46,11 @@ status copy(const Executor& ex, const From& from, const To& to) {
   using to_type = typename To::value_type;
   constexpr bool here = elementwise::in_memory_of<Executor, From, To>, writes = !std::is_const_v<typename To::element>;
   constexpr bool ranks = From::rank == To::rank;
-  constexpr bool converts = std::is_convertible_v<from_type, to_type> || (is_numeric_v<from_type> && is_numeric_v<to_type>);
-  static_assert(here, "copy: both views need to lie in the executor's memory: host_view for kiln::host, device_view for kiln::device");
+  constexpr bool converts =
+      std::is_convertible_v<from_type, to_type> || (is_numeric_v<from_type> && is_numeric_v<to_type>);
+  static_assert(
+      here,
+      "copy: both views need to lie in the executor's memory: host_view for kiln::host, device_view for kiln::device");
   static_assert(writes, "copy: the second view is written to and needs elements that are not const");
   static_assert(ranks, "copy: both views need the same number of axes: add one with broadcast<axis>(view, extent)");
   static_assert(converts, "copy: the elements of the first view do not convert to those of the second");
@@ -63,12 +66,15 @@ status copy(const Executor& ex, const From& from, const To& to) {
   }
 }
 
-/// Records: from SoA to AoS, back, or between two of a kind. Both views need the same fields, in any order; values convert.
+/// Records: from SoA to AoS, back, or between two of a kind. Both views need the same fields, in any order; values
+/// convert.
 template <executor Executor, record_view From, record_view To>
 status copy(const Executor& ex, const From& from, const To& to) {
   constexpr bool here = elementwise::in_memory_of<Executor, From, To>;
   constexpr bool fields = elementwise::same_fields<From, To>, writes = elementwise::all_written<To>;
-  static_assert(here, "copy: both views need to lie in the executor's memory: host_soa for kiln::host, device_soa for kiln::device");
+  static_assert(
+      here,
+      "copy: both views need to lie in the executor's memory: host_soa for kiln::host, device_soa for kiln::device");
   static_assert(fields, "copy: both views of records need the same fields, each once, in any order");
   static_assert(writes, "copy: the second view is written to and its fields cannot be const");
   if constexpr (here && fields && writes) return elementwise::copy_records(ex, from, to);
@@ -81,7 +87,9 @@ status fill(const Executor& ex, const To& to, const T& value) {
   using stored = typename To::value_type;
   constexpr bool here = elementwise::in_memory_of<Executor, To>, writes = !std::is_const_v<typename To::element>;
   constexpr bool converts = std::is_convertible_v<T, stored> || (is_numeric_v<T> && is_numeric_v<stored>);
-  static_assert(here, "fill: the view needs to lie in the executor's memory: host_view for kiln::host, device_view for kiln::device");
+  static_assert(
+      here,
+      "fill: the view needs to lie in the executor's memory: host_view for kiln::host, device_view for kiln::device");
   static_assert(writes, "fill: the view needs elements that are not const");
   static_assert(converts, "fill: the value does not convert to the view's element type");
   if constexpr (here && writes && converts)

@@ -4,9 +4,8 @@
 ///     auto a = device_view(cuda::std::mdspan(p, m, n));   // or std::mdspan, where the library has it
 ///     auto s = to_mdspan(a);                              // cuda::std::mdspan with layout_stride
 ///     auto t = to_std_mdspan(a);
-#include <type_traits>
-
 #include <kiln/view/tensor.hpp>
+#include <type_traits>
 
 #if __has_include(<cuda/std/mdspan>)
 #include <cuda/std/array>
@@ -92,7 +91,8 @@ constexpr auto to_mdspan(const tensor<T, R, S, U>& v) {
   using layout = ::cuda::std::layout_stride;
   ::cuda::std::array<index, static_cast<::cuda::std::size_t>(R)> shape{}, strides{};
   for (int a = 0; a < R; ++a)
-    shape[static_cast<::cuda::std::size_t>(a)] = v.extents[a], strides[static_cast<::cuda::std::size_t>(a)] = v.stride(a);
+    shape[static_cast<::cuda::std::size_t>(a)] = v.extents[a],
+    strides[static_cast<::cuda::std::size_t>(a)] = v.stride(a);
   return ::cuda::std::mdspan<T, extents, layout>(v.data, layout::mapping<extents>(extents(shape), strides));
 }
 #endif

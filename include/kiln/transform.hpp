@@ -6,12 +6,11 @@
 ///
 /// A functor is a struct at namespace scope whose `operator()` is marked KILN_FN and const.
 #include <cstddef>
-#include <type_traits>
-#include <utility>
-
 #include <kiln/core/executor.hpp>
 #include <kiln/core/status.hpp>
 #include <kiln/kernel/elementwise/run.hpp>
+#include <type_traits>
+#include <utility>
 
 namespace kiln {
 
@@ -24,8 +23,8 @@ template <class Executor, std::size_t... I, class... Args>
 struct split_call<Executor, std::index_sequence<I...>, Args...> {
   static constexpr std::size_t last = sizeof...(I) - 1;
   using functor = typename detail::nth<sizeof...(I), Args...>::type;
-  using type = transform_call<Executor, functor, std::make_index_sequence<last>, typename detail::nth<last, Args...>::type,
-                              typename detail::nth<I, Args...>::type...>;
+  using type = transform_call<Executor, functor, std::make_index_sequence<last>,
+                              typename detail::nth<last, Args...>::type, typename detail::nth<I, Args...>::type...>;
 };
 
 template <std::size_t... I, class Executor, class... Args>
@@ -53,14 +52,19 @@ template <executor Executor, class... Args>
 status transform(const Executor& ex, const Args&... args) {
   constexpr std::size_t views = sizeof...(Args) - 1;
   using call = typename elementwise::split_call<Executor, std::make_index_sequence<views>, Args...>::type;
-  static_assert(call::tensors || call::records, "transform takes tensor views, or views of records, and then a functor");
+  static_assert(call::tensors || call::records,
+                "transform takes tensor views, or views of records, and then a functor");
   static_assert(call::here,
-                "transform: every view needs to lie in the executor's memory: host_view for kiln::host, device_view for kiln::device");
-  static_assert(call::writes, "transform: the view in front of the functor is written to and needs elements that are not const");
-  static_assert(call::ranks, "transform: all views need the same number of axes: add one with broadcast<axis>(view, extent)");
+                "transform: every view needs to lie in the executor's memory: host_view for kiln::host, device_view "
+                "for kiln::device");
+  static_assert(call::writes,
+                "transform: the view in front of the functor is written to and needs elements that are not const");
+  static_assert(call::ranks,
+                "transform: all views need the same number of axes: add one with broadcast<axis>(view, extent)");
   constexpr bool testable = call::here && call::ranks;
   static_assert(!testable || !call::tensors || call::callable,
-                "transform: the functor needs a const operator() that takes one value for each input view and returns the result's value");
+                "transform: the functor needs a const operator() that takes one value for each input view and returns "
+                "the result's value");
   static_assert(!testable || !call::records || call::callable,
                 "transform: the functor needs a const operator() that takes one element of each view: (auto particle)");
   if constexpr ((call::tensors || call::records) && testable && call::writes && call::callable)

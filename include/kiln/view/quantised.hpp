@@ -1,17 +1,17 @@
 #pragma once
-/// A matrix of narrow numbers and the scales that make them numbers again: payload and scales side by side, as in an SoA.
+/// A matrix of narrow numbers and the scales that make them numbers again: payload and scales side by side, as in an
+/// SoA.
 ///
-/// value(i, j) = scale(i, j) * (payload(i, j) - zero point(i, j)). A scale serves the whole tensor, a row, a column, or a group
-/// of `group` neighbours along one axis, which is K where the view is an operand of a GEMM.
+/// value(i, j) = scale(i, j) * (payload(i, j) - zero point(i, j)). A scale serves the whole tensor, a row, a column, or
+/// a group of `group` neighbours along one axis, which is K where the view is an operand of a GEMM.
 ///
 ///     auto w = quantised(payload, per_row_scales(scales));                  // [N, K] int8, one scale for each output
 ///     auto w4 = quantised_int4(packed, k, per_group_scales<1>(scales, 128));  // int4x2, groups of 128 along axis 1
 ///     gemm(ex, x, transposed(w), store(d, acc * per_column(transposed(w).scales())));
-#include <type_traits>
-
 #include <kiln/core/numeric.hpp>
 #include <kiln/view/reshape.hpp>
 #include <kiln/view/tensor.hpp>
+#include <type_traits>
 
 namespace kiln {
 
@@ -22,19 +22,24 @@ namespace detail {
 constexpr bool is_grouped(granularity g) { return g == granularity::group_0 || g == granularity::group_1; }
 constexpr granularity transposed(granularity g) {
   switch (g) {
-    case granularity::row: return granularity::column;
-    case granularity::column: return granularity::row;
-    case granularity::group_0: return granularity::group_1;
-    case granularity::group_1: return granularity::group_0;
-    default: return g;
+    case granularity::row:
+      return granularity::column;
+    case granularity::column:
+      return granularity::row;
+    case granularity::group_0:
+      return granularity::group_1;
+    case granularity::group_1:
+      return granularity::group_0;
+    default:
+      return g;
   }
 }
 /// Stands where a view has no zero points.
 struct no_zero_points {};
 }  // namespace detail
 
-/// Scales with what they serve, and the zero points of an affine quantisation beside them. For groups both are matrices with the
-/// grouped axis `group` times shorter, rounded up; else vectors.
+/// Scales with what they serve, and the zero points of an affine quantisation beside them. For groups both are matrices
+/// with the grouped axis `group` times shorter, rounded up; else vectors.
 template <granularity G, class Scales, class Zeros = detail::no_zero_points>
 struct scale_set {
   static constexpr granularity served = G;
@@ -46,16 +51,23 @@ struct scale_set {
   template <class View>
   KILN_FN static constexpr decltype(auto) read(const View& v, [[maybe_unused]] index i, [[maybe_unused]] index j,
                                                [[maybe_unused]] index group) {
-    if constexpr (G == granularity::tensor) return v(0);
-    else if constexpr (G == granularity::row) return v(i);
-    else if constexpr (G == granularity::column) return v(j);
-    else if constexpr (G == granularity::group_0) return v(i / group, j);
-    else return v(i, j / group);
+    if constexpr (G == granularity::tensor)
+      return v(0);
+    else if constexpr (G == granularity::row)
+      return v(i);
+    else if constexpr (G == granularity::column)
+      return v(j);
+    else if constexpr (G == granularity::group_0)
+      return v(i / group, j);
+    else
+      return v(i, j / group);
   }
   KILN_FN constexpr float scale(index i, index j) const { return static_cast<float>(read(scales, i, j, group)); }
   KILN_FN constexpr float zero([[maybe_unused]] index i, [[maybe_unused]] index j) const {
-    if constexpr (affine) return static_cast<float>(read(zeros, i, j, group));
-    else return 0;
+    if constexpr (affine)
+      return static_cast<float>(read(zeros, i, j, group));
+    else
+      return 0;
   }
   /// The same scales, shifted by zero points of the same shape.
   template <class NewZeros>
@@ -81,10 +93,11 @@ constexpr auto per_column_scales(const tensor<T, 1, S, U>& scales) {
 template <int Axis, class T, class S, int U>
 constexpr auto per_group_scales(const tensor<T, 2, S, U>& scales, index group) {
   static_assert(Axis == 0 || Axis == 1, "groups run along axis 0 or axis 1");
-  return scale_set<Axis == 0 ? granularity::group_0 : granularity::group_1, tensor<T, 2, S, U>>{scales, group};
+  return scale_set < Axis == 0 ? granularity::group_0 : granularity::group_1, tensor < T, 2, S, U >> {scales, group};
 }
 
-/// Payload T is int8, uint8, e4m3, e5m2 or int4x2 (two elements along the unit axis, the lower index in the low nibble).
+/// Payload T is int8, uint8, e4m3, e5m2 or int4x2 (two elements along the unit axis, the lower index in the low
+/// nibble).
 template <class T, class Space, int Unit, class Set>
 struct quantised_view {
   using payload_type = T;
@@ -103,11 +116,7 @@ struct quantised_view {
   KILN_FN constexpr const tensor<T, 2, Space, Unit>& payload() const { return data; }
   /// A vector, or a matrix for groups: what an epilogue's per_row or per_column takes.
   KILN_FN constexpr const auto& scales() const { return set.scales; }
-  KILN_FN constexpr const auto& zero_points() const
-    requires affine
-  {
-    return set.zeros;
-  }
+  KILN_FN constexpr const auto& zero_points() const requires affine { return set.zeros; }
   KILN_FN constexpr index group() const { return set.group; }
 
   /// The stored number, an int for integers and a float for fp8.
@@ -136,22 +145,27 @@ inline constexpr bool is_quantised_v<quantised_view<T, Space, Unit, Set>> = true
 template <class T, class Space, int Unit, granularity G, class Scales, class Zeros>
 constexpr auto quantised(const tensor<T, 2, Space, Unit>& payload, const scale_set<G, Scales, Zeros>& set) {
   using plain = std::remove_const_t<T>;
-  static_assert(std::is_same_v<plain, std::int8_t> || std::is_same_v<plain, std::uint8_t> || std::is_same_v<plain, e4m3> ||
-                    std::is_same_v<plain, e5m2>,
-                "quantised: the payload needs to be int8, uint8, e4m3 or e5m2; for int4x2 call quantised_int4, which takes the "
-                "number of elements");
-  static_assert(std::is_same_v<typename Scales::space, Space>, "quantised: payload and scales need to lie in the same memory");
-  return quantised_view<T, Space, Unit, scale_set<G, Scales, Zeros>>{payload, set, {payload.extents[0], payload.extents[1]}};
+  static_assert(
+      std::is_same_v<plain, std::int8_t> || std::is_same_v<plain, std::uint8_t> || std::is_same_v<plain, e4m3> ||
+          std::is_same_v<plain, e5m2>,
+      "quantised: the payload needs to be int8, uint8, e4m3 or e5m2; for int4x2 call quantised_int4, which takes the "
+      "number of elements");
+  static_assert(std::is_same_v<typename Scales::space, Space>,
+                "quantised: payload and scales need to lie in the same memory");
+  return quantised_view<T, Space, Unit, scale_set<G, Scales, Zeros>>{
+      payload, set, {payload.extents[0], payload.extents[1]}};
 }
 
-/// Two elements a byte along the payload's unit axis, which has `elements` of them (one more than twice the bytes less one
-/// where that is odd).
+/// Two elements a byte along the payload's unit axis, which has `elements` of them (one more than twice the bytes less
+/// one where that is odd).
 template <class T, class Space, int Unit, granularity G, class Scales, class Zeros>
 constexpr auto quantised_int4(const tensor<T, 2, Space, Unit>& payload, index elements,
                               const scale_set<G, Scales, Zeros>& set) {
   static_assert(std::is_same_v<std::remove_const_t<T>, int4x2>, "quantised_int4: the payload needs to be int4x2");
-  static_assert(Unit != no_unit, "quantised_int4: the payload needs a unit axis, along which two elements share a byte");
-  static_assert(std::is_same_v<typename Scales::space, Space>, "quantised_int4: payload and scales need to lie in the same memory");
+  static_assert(Unit != no_unit,
+                "quantised_int4: the payload needs a unit axis, along which two elements share a byte");
+  static_assert(std::is_same_v<typename Scales::space, Space>,
+                "quantised_int4: payload and scales need to lie in the same memory");
   quantised_view<T, Space, Unit, scale_set<G, Scales, Zeros>> v{payload, set, {payload.extents[0], payload.extents[1]}};
   v.extents[Unit] = ceil_div<index>(elements, 2) == payload.extents[Unit] ? elements : -1;
   return v;
@@ -161,9 +175,12 @@ constexpr auto quantised_int4(const tensor<T, 2, Space, Unit>& payload, index el
 template <class T, class Space, int Unit, granularity G, class Scales, class Zeros>
 constexpr auto transposed(const quantised_view<T, Space, Unit, scale_set<G, Scales, Zeros>>& v) {
   const auto flip = [](const auto& x) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(x)>, detail::no_zero_points>) return x;
-    else if constexpr (detail::is_grouped(G)) return transposed(x);
-    else return x;
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(x)>, detail::no_zero_points>)
+      return x;
+    else if constexpr (detail::is_grouped(G))
+      return transposed(x);
+    else
+      return x;
   };
   const auto payload = transposed(v.data);
   using set = scale_set<detail::transposed(G), decltype(flip(v.set.scales)), decltype(flip(v.set.zeros))>;
@@ -171,8 +188,8 @@ constexpr auto transposed(const quantised_view<T, Space, Unit, scale_set<G, Scal
       payload, set{flip(v.set.scales), v.set.group, flip(v.set.zeros)}, {v.extents[1], v.extents[0]}};
 }
 
-/// What is wrong with a quantised view, if anything: a negative extent, null data, or scales of another shape than the payload
-/// asks for. `name` is how the call names the operand.
+/// What is wrong with a quantised view, if anything: a negative extent, null data, or scales of another shape than the
+/// payload asks for. `name` is how the call names the operand.
 template <class T, class Space, int Unit, class Set>
 status check_quantised(const char* name, const quantised_view<T, Space, Unit, Set>& v) {
   for (int a = 0; a < 2; ++a)
@@ -188,13 +205,15 @@ status check_quantised(const char* name, const quantised_view<T, Space, Unit, Se
     if constexpr (Set::served == granularity::column) needed[0] = v.extents[1];
     if constexpr (detail::is_grouped(Set::served)) {
       constexpr int axis = Set::served == granularity::group_0 ? 0 : 1;
-      if (v.set.group < 1) return fail(errc::bad_option, "operand `", name, "`: groups of ", v.set.group, " elements, needs at least 1");
+      if (v.set.group < 1)
+        return fail(errc::bad_option, "operand `", name, "`: groups of ", v.set.group, " elements, needs at least 1");
       needed[0] = v.extents[0], needed[1] = v.extents[1];
       needed[axis] = ceil_div(needed[axis], v.set.group);
     }
     for (int a = 0; a < view::rank; ++a)
       if (s.extents[a] != needed[a])
-        return fail(errc::bad_shape, "operand `", name, "`: axis ", a, " of its ", what, " has extent ", s.extents[a], ", needs ", needed[a]);
+        return fail(errc::bad_shape, "operand `", name, "`: axis ", a, " of its ", what, " has extent ", s.extents[a],
+                    ", needs ", needed[a]);
     if (s.data == nullptr) return fail(errc::null_pointer, "operand `", name, "`: its ", what, " are null");
     return {};
   };

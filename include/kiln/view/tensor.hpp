@@ -74,8 +74,9 @@ struct tensor {
   /// The same view with constant elements, with its unit axis forgotten, or both.
   template <class To, int NewUnit>
     requires((std::is_same_v<To, T> || std::is_same_v<To, const T>) && (NewUnit == Unit || NewUnit == no_unit) &&
-             !(std::is_same_v<To, T> && NewUnit == Unit))
-  KILN_FN constexpr operator tensor<To, Rank, Space, NewUnit>() const {  // NOLINT: widening
+           !(std::is_same_v<To, T> && NewUnit == Unit))
+  KILN_FN constexpr
+  operator tensor<To, Rank, Space, NewUnit>() const {  // NOLINT: widening
     tensor<To, Rank, Space, NewUnit> t;
     t.data = data;
     for (int a = 0; a < Rank; ++a) t.extents[a] = extents[a], t.strides[a] = stride(a);

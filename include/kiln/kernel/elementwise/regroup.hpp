@@ -143,9 +143,12 @@ inline constexpr bool fits_tiles = Aos::record_bytes <= 2048 && Aos::fields::ali
                                    (!Written || Aos::record_bytes == Aos::fields::useful_bytes);
 template <class From, class To>
 inline constexpr bool by_tiles = [] {
-  if constexpr (is_aos_v<From> && is_soa_v<To>) return fits_tiles<From, false>;
-  else if constexpr (is_soa_v<From> && is_aos_v<To>) return fits_tiles<To, true>;
-  else return false;
+  if constexpr (is_aos_v<From> && is_soa_v<To>)
+    return fits_tiles<From, false>;
+  else if constexpr (is_soa_v<From> && is_aos_v<To>)
+    return fits_tiles<To, true>;
+  else
+    return false;
 }();
 
 template <class Executor, class From, class To>
@@ -161,8 +164,8 @@ status copy_records(const Executor& ex, const From& from, const To& to) {
                             .bytes = n * static_cast<double>(From::fields::useful_bytes + To::fields::useful_bytes)};
   if constexpr (by_tiles<From, To>) {
     constexpr bool gather = is_aos_v<From>;
-    const auto& structs = nth_of<gather ? 0 : 1>(from, to);
-    const auto& arrays = nth_of<gather ? 1 : 0>(from, to);
+    const auto& structs = nth_of < gather ? 0 : 1 > (from, to);
+    const auto& arrays = nth_of < gather ? 1 : 0 > (from, to);
     regrouping<gather, std::remove_cvref_t<decltype(structs)>, std::remove_cvref_t<decltype(arrays)>> work{
         .structs = structs, .arrays = arrays};
     work.wide = is_aligned(structs.data, 16);

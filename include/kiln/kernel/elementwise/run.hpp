@@ -1,12 +1,11 @@
 #pragma once
 /// Checks at run time, then one launch: what transform, copy and fill share.
 #include <cstddef>
-#include <string>
-#include <type_traits>
-
 #include <kiln/kernel/elementwise/check.hpp>
 #include <kiln/kernel/elementwise/record_map.hpp>
 #include <kiln/kernel/elementwise/tensor_map.hpp>
+#include <string>
+#include <type_traits>
 
 namespace kiln::elementwise {
 
@@ -45,7 +44,8 @@ status map_records(const Executor& ex, const F& f, const First& first, const Res
   KILN_TRY(check_components("transform", first, rest...));
   constexpr std::size_t bytes = (First::fields::useful_bytes + ... + Rest::fields::useful_bytes);
   const double all = static_cast<double>(first.count) * static_cast<double>(bytes);
-  return run_items(ex, {.program = "transform", .schedule = "records", .bytes = all}, make_record_map(f, first.count, first, rest...));
+  return run_items(ex, {.program = "transform", .schedule = "records", .bytes = all},
+                   make_record_map(f, first.count, first, rest...));
 }
 
 /// What a call of `transform` is, told from the types alone.
@@ -54,10 +54,13 @@ struct transform_call {
   static constexpr bool tensors = false, records = false, here = true, writes = true, ranks = true, callable = true;
 };
 template <class F, class Out, class... In>
-concept maps_to = requires(const F& f, compute_t<typename In::value_type>... x) { detail::stored_as<typename Out::value_type>(f(x...)); };
+concept maps_to = requires(const F& f, compute_t<typename In::value_type>... x) {
+  detail::stored_as<typename Out::value_type>(f(x...));
+};
 
 template <class Executor, class F, std::size_t... I, class Out, class... Views>
-  requires(is_tensor_v<Out> && (is_tensor_v<Views> && ...))
+  requires(is_tensor_v<Out> &&
+         (is_tensor_v<Views> && ...))
 struct transform_call<Executor, F, std::index_sequence<I...>, Out, Views...> {
   static constexpr bool tensors = true, records = false;
   static constexpr bool here = in_memory_of<Executor, Views...>;
@@ -66,7 +69,8 @@ struct transform_call<Executor, F, std::index_sequence<I...>, Out, Views...> {
   static constexpr bool callable = maps_to<F, Out, typename detail::nth<I, Views...>::type...>;
 };
 template <class Executor, class F, std::size_t... I, class Out, class... Views>
-  requires(record_view<Out> && (record_view<Views> && ...))
+  requires(record_view<Out> &&
+         (record_view<Views> && ...))
 struct transform_call<Executor, F, std::index_sequence<I...>, Out, Views...> {
   static constexpr bool tensors = false, records = true, writes = true, ranks = true;
   static constexpr bool here = in_memory_of<Executor, Views...>;
