@@ -124,10 +124,10 @@ KILN_FN float gelu(float x) {
 
 /// 1 - 2 / (1 + e^2x), and near 0, where that cancels, an odd polynomial.
 KILN_FN float tanh(float x) {
-  const float far = 1.0f - 2.0f * reciprocal(1.0f + exp2(2.0f * log2_e * x));
+  const float outer = 1.0f - 2.0f * reciprocal(1.0f + exp2(2.0f * log2_e * x));
   const float s = x * x;
-  const float near = x + x * s * (-0.33331412771557406f + s * (0.13266378825384048f + s * -0.04721838586418883f));
-  return magnitude(x) < 0.42f ? near : far;
+  const float inner = x + x * s * (-0.33331412771557406f + s * (0.13266378825384048f + s * -0.04721838586418883f));
+  return magnitude(x) < 0.42f ? inner : outer;
 }
 
 }  // namespace kiln::activation
