@@ -3,13 +3,12 @@
 ///
 /// Operands 0 to N / 2 - 1 are the accumulators; the others follow, so their numbers depend on N and are given as text.
 /// Only the pass for sm_90a reads any of this.
-#include <kiln/core/macros.hpp>
-
-#if KILN_SM90A
 #include <cstdint>
+#include <kiln/core/macros.hpp>
 #include <kiln/core/numeric.hpp>
 #include <type_traits>
 
+#if KILN_SM90A
 namespace kiln::sm90::detail {
 
 // Names of the first 8 n accumulators in the text, and the accumulators themselves; `c` is "+f" or "+r".
