@@ -72,9 +72,10 @@ __global__ void __launch_bounds__(Config::block)
 
 /// One configuration, pinned. `most_blocks` (0: chosen) limits the grid.
 template <class Config, int Width, class Program>
-status run_pinned(const host_executor&, const char*, const Program& program, index count, index length, index = 0) {
+status run_pinned(const host_executor&, const char*, const Program& program, index count, index length,
+                  index most_blocks = 0) {
   reduce_storage<on_host, Config::threads> shared;
-  const index blocks = ceil_div<index>(count, Config::rows);
+  const index all = ceil_div<index>(count, Config::rows), blocks = most_blocks == 0 ? all : min_of(all, most_blocks);
   for (index b = 0; b < blocks; ++b) run_block<on_host, Config, Width>(program, count, length, b, blocks, shared);
   return {};
 }
