@@ -1,44 +1,73 @@
 #pragma once
-/// Which configuration a default call takes: a pure function of the problem and of the GPU's size, the same on every
-/// host.
-#include <kiln/core/types.hpp>
+/// Which configuration a default call takes: a pure function of the problem and of the GPU's size, the same on every host.
+///
+/// The model counts cycles of one multiprocessor at the clock that the GPU keeps under load. A tile takes its multiply-adds
+/// over the rate measured for the configuration, plus what its beginning and its end cost; tiles come in waves.
+#include <kiln/schedule/work_order.hpp>
 
 namespace kiln {
 
 /// What the model needs to know of one compiled configuration.
 struct configuration_facts {
-  const char* name;    ///< "multistage 128x256x64, sm80"
-  int tile_m, tile_n;  ///< of D, one block
-  int resident;        ///< blocks that a multiprocessor holds at a time
-  double rate;         ///< multiply-adds per cycle and multiprocessor in the steady state, measured
-  double overhead;     ///< cycles of a tile outside the steady state: first loads, epilogue
+  int tile_m, tile_n, tile_k;  ///< of D, one worker: a block or a cluster of them
+  int cluster;                 ///< blocks of a worker
+  int products;                ///< over one A
+  int resident;                ///< blocks that a multiprocessor holds at a time
+  double rate;                 ///< multiply-adds per cycle and multiprocessor in the steady state, measured
+  double overhead;             ///< cycles of a tile outside the steady state
+  bool streams;                ///< can cut tiles along K (work_order.hpp)
 };
 
 struct gemm_extents {
   index m, n, k, batch;
 };
 
-/// Cycles that the problem takes with this configuration on `multiprocessors`: whole waves of tiles.
-constexpr double modelled_cycles(const gemm_extents& e, const configuration_facts& c, int multiprocessors) {
+struct configuration_choice {
+  int number = -1;      ///< in the list; -1: none is usable
+  bool stream = false;  ///< cut the tiles that do not fill a wave
+  double cycles = 0;
+};
+
+/// Cycles of a multiprocessor to write and read back a block's float32 sums through the L2, about 50 bytes a cycle.
+constexpr double split_cycles(const configuration_facts& c) { return 2.0 * 4 * c.tile_m / c.cluster * c.tile_n * c.products / 50; }
+
+/// Whole tiles only: the last wave takes as long as a full one, except that blocks which share a multiprocessor leave it to
+/// each other.
+constexpr double plain_cycles(const gemm_extents& e, const configuration_facts& c, int multiprocessors) {
   const index tiles = ceil_div<index>(e.m, c.tile_m) * ceil_div<index>(e.n, c.tile_n) * e.batch;
-  const double tile = static_cast<double>(c.tile_m) * c.tile_n * static_cast<double>(e.k > 0 ? e.k : 1) / c.rate;
-  const index at_once = static_cast<index>(multiprocessors) * c.resident;
+  const index k = e.k > 0 ? round_up<index>(e.k, c.tile_k) : 0;
+  const double tile = static_cast<double>(c.tile_m) / c.cluster * c.tile_n * c.products * static_cast<double>(k) / c.rate;
+  const index workers = multiprocessors / c.cluster, at_once = workers * c.resident;
   const index full = tiles / at_once, rest = tiles - full * at_once;
-  // Blocks on one multiprocessor share its units; a wave that is not full has fewer of them to share with.
-  const double sharing = static_cast<double>(ceil_div<index>(rest, multiprocessors));
+  const auto sharing = static_cast<double>(ceil_div<index>(rest, workers));
   return static_cast<double>(full) * (tile * c.resident + c.overhead) + (rest > 0 ? tile * sharing + c.overhead : 0);
 }
 
-/// Number of the configuration with the fewest modelled cycles; the first of equals.
+/// With the tiles beyond the last whole wave cut evenly: no worker waits for another, but sums travel.
+constexpr double streamed_cycles(const gemm_extents& e, const configuration_facts& c, int multiprocessors) {
+  const auto tiles = static_cast<std::uint32_t>(ceil_div<index>(e.m, c.tile_m) * ceil_div<index>(e.n, c.tile_n) * e.batch);
+  const auto steps = static_cast<std::uint32_t>(ceil_div<index>(e.k, c.tile_k));
+  const work_order w = make_work_order({1, tiles, 1, 1}, static_cast<std::uint32_t>(multiprocessors / c.cluster), steps, true);
+  if (w.streamed == 0) return plain_cycles(e, c, multiprocessors);
+  const double step = static_cast<double>(c.tile_m) / c.cluster * c.tile_n * c.products * c.tile_k / c.rate;
+  const double ribbon = static_cast<double>(w.streamed) * steps / w.workers;
+  const double parts = ribbon < steps ? static_cast<double>(steps) / ribbon : 2;
+  const double whole = static_cast<double>((tiles - w.streamed) / w.workers);
+  return whole * (steps * step + c.overhead) + ribbon * step + 2 * c.overhead + split_cycles(c) * (1 + parts) / 2;
+}
+
+/// The configuration with the fewest modelled cycles among the usable ones; the first of equals.
 template <int Count>
-constexpr int best_configuration(const gemm_extents& e, const configuration_facts (&list)[Count], int multiprocessors,
-                                 const bool (&usable)[Count]) {
-  int best = -1;
-  double fewest = 0;
+constexpr configuration_choice choose_configuration(const gemm_extents& e, const configuration_facts (&list)[Count], int multiprocessors,
+                                                    const bool (&usable)[Count]) {
+  configuration_choice best;
   for (int i = 0; i < Count; ++i) {
     if (!usable[i]) continue;
-    const double cycles = modelled_cycles(e, list[i], multiprocessors);
-    if (best < 0 || cycles < fewest) fewest = cycles, best = i;
+    const double plain = plain_cycles(e, list[i], multiprocessors);
+    if (best.number < 0 || plain < best.cycles) best = {i, false, plain};
+    if (!list[i].streams || e.k <= 0) continue;
+    const double streamed = streamed_cycles(e, list[i], multiprocessors);
+    if (streamed < best.cycles) best = {i, true, streamed};
   }
   return best;
 }

@@ -47,9 +47,10 @@ struct hopper_finish {
   /// Asks TMA for each sink; what it refuses is stored by threads.
   template <class Where>
   static void make_maps(const Arguments& p, store_maps<Arguments, Where>& maps) {
+    maps.usable = 0;
     p.sinks.each([&](const auto& sink, auto number) {
       using sink_type = std::remove_cvref_t<decltype(sink)>;
-      constexpr int i = decltype(number)::value;
+      [[maybe_unused]] constexpr int i = decltype(number)::value;
       if constexpr (!reduces) {
         if constexpr (stored_by_rows<sink_type>) {
           constexpr int cols = 128 / static_cast<int>(sizeof(typename sink_type::element));
@@ -57,7 +58,7 @@ struct hopper_finish {
           r.rank = 3, r.extent[2] = p.batch, r.box[2] = 1;
           r.stride[2] = (p.batch > 1 ? sink.view.stride(0) : round_up<index>(p.m * sink.view.stride(1), 16)) * static_cast<index>(sizeof(typename sink_type::element));
           if (p.m == 1) r.stride[1] = round_up<index>(r.stride[1], 16);
-          if (sm90::make_tensor_map(maps.of_sink[i], r).ok()) maps.usable |= 1u << i;
+          if (sm90::make_tensor_map(maps.of_sink[i], r).ok() && sink.template vectors<2>()) maps.usable |= 1u << i;
         }
       }
     });
@@ -89,13 +90,18 @@ struct hopper_finish {
         p.sinks.each([&](const auto& sink, auto number) {
           using sink_type = std::remove_cvref_t<decltype(sink)>;
           constexpr int i = decltype(number)::value;
-          if constexpr (stored_by_rows<sink_type>) {
-            if (maps.usable >> i & 1u) {
-              send(group, p, sink, maps.of_sink[i], batch, at, acc[b], memory, name, parity);
-              return;
+          constexpr int cols = chunk_cols<sink_type>;
+          KILN_UNROLL
+          for (int c = 0; c < Cols; c += cols) {
+            if constexpr (stored_by_rows<sink_type>) {
+              if ((maps.usable >> i & 1u) && at.row + 64 <= p.m && at.col + c + cols <= p.n) {
+                send(group, sink, maps.of_sink[i], batch, at, c, acc[b], *reinterpret_cast<shared_tile<typename sink_type::element, 64, cols>*>(memory.buffers[parity]), name);
+                parity ^= 1;
+                continue;
+              }
             }
+            put_pairs<cols>(group, p, sink, batch, at, c, acc[b]);
           }
-          put_pairs(group, p, sink, batch, at, acc[b]);
         });
       }
     }
@@ -122,55 +128,46 @@ struct hopper_finish {
     return x;
   }
 
-  template <class Group, class Sink, class Map, class Fragment>
-  KILN_FN static void send(Group group, const Arguments& p, const Sink& sink, const Map& map, index batch, coord first, const Fragment& acc,
-                           scratch& memory, int name, int& parity) {
-    using element = typename Sink::element;
-    constexpr int cols = 128 / static_cast<int>(sizeof(element));
-    using buffer = shared_tile<element, 64, cols>;
-    KILN_UNROLL
-    for (int c = 0; c < Cols; c += cols) {
-      auto& to = *reinterpret_cast<buffer*>(memory.buffers[parity]);
-      // The store before the last has read this buffer, and everyone knows.
-      sm90::one_thread(group, [](auto thread) { sm90::tma_wait_read<1>(thread); });
-      sm90::named_sync<128>(group, name);
-      const auto fill = [&]([[maybe_unused]] auto whole) {
-        group.each([&](int thread) {
-          const int t = here(thread);
-          const accumulator* r = acc.of(thread);
-          KILN_UNROLL
-          for (int i = 0; i < cols / 2; i += 2) {
-            const tile_coord in = wgmma_d(t, i);
-            const index row = first.row + in.row, col = first.col + c + in.col;
-            if (!decltype(whole)::value && (row >= p.m || col >= p.n)) continue;  // clipped by the store
-            const place at{batch, row, col, decltype(whole)::value || p.n - col >= 2 ? 2 : 1};
-            to.template store<2>(group, t, in.row, in.col, sink.values(pair_of(r, c / 2 + i), at));
-          }
-        });
-      };
-      if (first.row + 64 <= p.m && first.col + c + cols <= p.n) fill(std::true_type{});
-      else fill(std::false_type{});
-      sm90::fence_async(group);
-      sm90::named_sync<128>(group, name);
-      sm90::one_thread(group, [&](auto thread) {
-        if (first.col + c < p.n) sm90::tma_store(thread, map, &to, first.col + c, first.row, batch);
-        sm90::tma_commit(thread);
-      });
-      parity ^= 1;
-    }
-  }
+  /// Columns of a sink that the group takes at a time.
+  template <class Sink>
+  static constexpr int chunk_cols = stored_by_rows<Sink> ? 128 / static_cast<int>(sizeof(typename Sink::element)) : Cols < 64 ? Cols : 64;
 
-  template <class Group, class Sink, class Fragment>
-  KILN_FN static void put_pairs(Group group, const Arguments& p, const Sink& sink, index batch, coord first, const Fragment& acc) {
+  /// Columns [c, c + 128 bytes) of 64 rows that lie inside D, by TMA.
+  template <class Group, class Sink, class Map, class Fragment, class Buffer>
+  KILN_FN static void send(Group group, const Sink& sink, const Map& map, index batch, coord first, int c, const Fragment& acc, Buffer& to, int name) {
+    // The store before the last has read this buffer, and everyone knows.
+    sm90::one_thread(group, [](auto thread) { sm90::tma_wait_read<1>(thread); });
+    sm90::named_sync<128>(group, name);
     group.each([&](int thread) {
       const int t = here(thread);
       const accumulator* r = acc.of(thread);
       KILN_UNROLL
-      for (int i = 0; i < Cols / 2; i += 2) {
+      for (int i = 0; i < Buffer::cols / 2; i += 2) {
         const tile_coord in = wgmma_d(t, i);
-        const index row = first.row + in.row, col = first.col + in.col;
+        const place at{batch, first.row + in.row, first.col + c + in.col, 2, true};
+        to.template store<2>(group, t, in.row, in.col, sink.values(pair_of(r, c / 2 + i), at));
+      }
+    });
+    sm90::fence_async(group);
+    sm90::named_sync<128>(group, name);
+    sm90::one_thread(group, [&](auto thread) {
+      sm90::tma_store(thread, map, &to, first.col + c, first.row, batch);
+      sm90::tma_commit(thread);
+    });
+  }
+
+  /// Columns [c, c + Count), pair by pair, straight to memory: what TMA cannot store, and the edges of D.
+  template <int Count, class Group, class Sink, class Fragment>
+  KILN_FN static void put_pairs(Group group, const Arguments& p, const Sink& sink, index batch, coord first, int c, const Fragment& acc) {
+    group.each([&](int thread) {
+      const int t = here(thread);
+      const accumulator* r = acc.of(thread);
+      KILN_UNROLL
+      for (int i = 0; i < Count / 2; i += 2) {
+        const tile_coord in = wgmma_d(t, i);
+        const index row = first.row + in.row, col = first.col + c + in.col;
         if (row >= p.m || col >= p.n) continue;
-        sink.put(pair_of(r, i), place{batch, row, col, p.n - col < 2 ? 1 : 2});
+        sink.put(pair_of(r, c / 2 + i), place{batch, row, col, p.n - col < 2 ? 1 : 2});
       }
     });
   }

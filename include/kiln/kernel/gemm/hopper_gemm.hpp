@@ -17,7 +17,10 @@ struct hopper_gemm {
   using schedule = warp_specialized_schedule<program, Config::slots, Config::cluster_size>;
   using parameters = typename program::parameters;
   using shared = typename schedule::shared;
-  static constexpr int cluster = Config::cluster_size, threads = schedule::threads;
+  static constexpr bool is_hopper = true;
+  static constexpr int slots = Config::slots;
+  static constexpr const char *schedule_name = "warp_specialized", *instructions_name = "sm90";
+  static constexpr int cluster = Config::cluster_size, resident = 1, threads = schedule::threads;
   static constexpr int tile_m = program::tile_m * cluster, tile_n = program::tile_n;  ///< of a worker
   static constexpr int tile_k = program::tile_k;
   static constexpr int alignment = 1024;
@@ -106,6 +109,7 @@ __global__ void __launch_bounds__(hopper_bound<Hopper>, 1)
 /// Whether this program holds code of the kernel for the current GPU.
 template <class Hopper>
 bool has_hopper_code() {
+  if (device_attribute(cudaDevAttrComputeCapabilityMajor, 0) != 9) return false;
   cudaFuncAttributes a{};
   const cudaError_t e = quiet_call([&] { return cudaFuncGetAttributes(&a, reinterpret_cast<const void*>(hopper_gemm_kernel<Hopper>)); });
   return e == cudaSuccess && a.maxThreadsPerBlock >= Hopper::threads;

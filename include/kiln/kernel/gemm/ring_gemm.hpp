@@ -13,7 +13,12 @@ struct ring_gemm {
   using program = gemm_program<Arguments, Config>;
   using schedule = ring_schedule<program, Config::slots>;
   using shared = typename schedule::shared;
-  static constexpr int tile_m = program::tile_m, tile_n = program::tile_n;
+  static constexpr bool is_hopper = false;
+  static constexpr int slots = Config::slots;
+  static constexpr const char* schedule_name = slots == 1 ? "serial" : "multistage";
+  static constexpr const char* instructions_name = std::is_same_v<typename Config::instruction_set, instructions::simt> ? "simt" : "sm80";
+  static constexpr int tile_m = program::tile_m, tile_n = program::tile_n, tile_k = program::tile_k;
+  static constexpr int cluster = 1, resident = 2;
   static constexpr int alignment = 1024;  // a swizzle's pattern is made from address bits
   static constexpr index shared_bytes = static_cast<index>(sizeof(shared)) + alignment;
   static constexpr index row_parts_of_tile = program::warps_n;

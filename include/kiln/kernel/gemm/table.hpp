@@ -1,29 +1,77 @@
 #pragma once
-/// The configurations that a default call compiles, by element type and executor, each with its reason.
+/// The configurations that a default call compiles, by element type and executor, each with its reason. Rates and overheads
+/// are measured on an H200 (docs/results), at about 1.7 GHz under load.
 #include <kiln/kernel/gemm/arguments.hpp>
 #include <kiln/kernel/gemm/choose.hpp>
 #include <kiln/kernel/gemm/config.hpp>
 
 namespace kiln::detail {
 
+/// Rate: multiply-adds per cycle of 16-bit operands (8-bit ones go twice as fast). Overhead: cycles.
 template <class Config, int Resident, int Rate, int Overhead>
 struct entry {
   using config = Config;
   static constexpr int resident = Resident, rate = Rate, overhead = Overhead;
 };
 template <class... Entries>
-struct table {};
+struct table {
+  static constexpr int size = sizeof...(Entries);
+};
+template <class... A, class... B>
+constexpr table<A..., B...> operator+(table<A...>, table<B...>) {
+  return {};
+}
 
 /// Elements of K whose bytes fill the 128 of a swizzled row.
 template <class Arguments>
-inline constexpr int row_of_k = 128 / static_cast<int>(min_of(sizeof(typename Arguments::a_type),
-                                                              sizeof(typename Arguments::b_type)));
+inline constexpr int row_of_k = 128 / static_cast<int>(min_of(sizeof(typename Arguments::a_type), sizeof(typename Arguments::b_type)));
+
+template <class T>
+inline constexpr bool is_fp8_v = std::is_same_v<T, e4m3> || std::is_same_v<T, e5m2>;
 
 template <class Arguments>
 inline constexpr bool sm80_multiplies = std::is_same_v<typename Arguments::a_type, typename Arguments::b_type> &&
-                                        sizeof(typename Arguments::a_type) <= 2 &&
-                                        !std::is_same_v<typename Arguments::a_type, e4m3> &&
-                                        !std::is_same_v<typename Arguments::a_type, e5m2>;
+                                        sizeof(typename Arguments::a_type) <= 2 && !is_fp8_v<typename Arguments::a_type> &&
+                                        !std::is_same_v<typename Arguments::a_type, std::uint8_t>;
+
+/// Types and majors that Hopper's instructions take.
+template <class Arguments>
+inline constexpr bool hopper_multiplies = [] {
+  using a = typename Arguments::a_type;
+  using b = typename Arguments::b_type;
+  constexpr bool types = (std::is_same_v<a, b> && (std::is_same_v<a, f16> || std::is_same_v<a, bf16> || std::is_same_v<a, std::int8_t>)) ||
+                         (is_fp8_v<a> && is_fp8_v<b>);
+  constexpr bool majors = Arguments::a_major != major::none && Arguments::b_major != major::none;
+  constexpr bool both_k = Arguments::a_major == major::k && Arguments::b_major == major::k;
+  return types && majors && (sizeof(a) == 2 || both_k);
+}();
+
+/// Whether this build makes code for compute capability 9.0 at all. Whether it is code for 9.0a, the kernel tells at run time.
+inline constexpr bool builds_for_hopper = [] {
+#if defined(__CUDA_ARCH_LIST__)
+  constexpr int list[] = {__CUDA_ARCH_LIST__};
+  for (const int architecture : list)
+    if (architecture == 900) return true;
+#endif
+  return false;
+}();
+
+template <class Arguments>
+constexpr auto hopper_configurations() {
+  constexpr int k = row_of_k<Arguments>, wide = 256 / Arguments::products, narrow = 128 / Arguments::products;
+  if constexpr (!builds_for_hopper || !hopper_multiplies<Arguments>) {
+    return table<>{};
+  } else if constexpr (is_fp8_v<typename Arguments::a_type>) {
+    // Sums in the unit and sums in float32 side by side: half the columns fit into the registers.
+    return table<entry<config<tile<128, narrow, k>, stages<5>, cluster<2>, warp_specialized>, 1, 1400, 2500>>{};
+  } else {
+    return table<
+        // The most products for each byte that comes in; two blocks share the loads of B.
+        entry<config<tile<128, wide, k>, stages<4>, cluster<2>, warp_specialized>, 1, 1720, 2500>,
+        // Half as wide, for problems whose wide tiles leave multiprocessors idle.
+        entry<config<tile<128, narrow, k>, stages<5>, warp_specialized>, 1, 1600, 2500>>{};
+  }
+}
 
 template <class Arguments, bool OnHost>
 constexpr auto configurations() {
@@ -34,18 +82,16 @@ constexpr auto configurations() {
     // One warp and one slot: the host pays for every lane it loops over, and gains nothing from depth.
     return table<entry<config<tile<32, 32, k>, warp_tile<32, 32>, serial, instructions::simt>, 1, 1, 0>>{};
   } else if constexpr (sm80_multiplies<Arguments>) {
-    return table<
-        // Eight warps of 64 x 64: the most products a byte of shared memory serves; one block fills a multiprocessor.
-        entry<config<tile<128, 256 / half, k>, warp_tile<64, 64 / half>, stages<4>, multistage, instructions::sm80>, 1,
-              2300, 6000>,
-        // Small tiles, so that a few rows or few tiles still reach all multiprocessors.
-        entry<config<tile<64, 64, k>, warp_tile<32, 32>, stages<3>, multistage, instructions::sm80>, 4, 1500, 2500>>{};
+    return hopper_configurations<Arguments>() +
+           table<
+               // Four warps of 64 x 64, the most products for a byte of shared memory; two blocks hide each other's waits.
+               entry<config<tile<128, 128 / half, k>, warp_tile<64, 64 / half>, stages<3>, multistage, instructions::sm80>, 2, 950, 4000>,
+               // Small tiles, so that a few rows or few tiles still reach all multiprocessors.
+               entry<config<tile<64, 64, k>, warp_tile<32, 32>, stages<3>, multistage, instructions::sm80>, 3, 650, 2500>>{};
   } else {
-    return table<
-        entry<config<tile<128, 128 / half, k>, warp_tile<64, 32 / half>, stages<(k == 32 ? 3 : 2)>, multistage,
-                     instructions::simt>,
-              1, 100, 3000>,
-        entry<config<tile<32, 64, k>, warp_tile<16, 32>, stages<2>, multistage, instructions::simt>, 3, 70, 1500>>{};
+    return hopper_configurations<Arguments>() +
+           table<entry<config<tile<128, 128 / half, k>, warp_tile<64, 32 / half>, stages<(k == 32 ? 3 : 2)>, multistage, instructions::simt>, 1, 100, 3000>,
+                 entry<config<tile<32, 64, k>, warp_tile<16, 32>, stages<2>, multistage, instructions::simt>, 3, 70, 1500>>{};
   }
 }
 

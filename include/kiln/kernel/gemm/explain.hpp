@@ -1,0 +1,94 @@
+#pragma once
+/// What a plan says of itself: its kernel, the reason for it, what is fused, and the time that the machine's peaks allow.
+#include <cstdio>
+#include <string>
+
+#include <kiln/core/status.hpp>
+#include <kiln/epilogue/sinks.hpp>
+#include <kiln/kernel/gemm/choose.hpp>
+#include <kiln/kernel/launch.hpp>
+
+namespace kiln {
+
+struct gemm_explanation {
+  const char* schedule = "";   ///< "warp_specialized 128x256x64, 4 stages, cluster 2, sm90"; a literal's lifetime
+  const char* fused = "";      ///< the epilogue, "1 store"; a literal's lifetime
+  std::string reason;          ///< why this kernel
+  index tiles = 0;             ///< of D
+  bool cut = false;            ///< some tiles are cut along K if the workspace allows it
+  double bytes = 0;            ///< read plus written, each operand once
+  double operations = 0;       ///< multiplications plus additions
+  double roofline_seconds = 0; ///< the larger of bytes over the memory's rate and operations over the units' rate; 0 on the host
+  double modelled_cycles = 0;
+
+  /// One paragraph for people.
+  std::string text() const {
+    char times[96];
+    std::snprintf(times, sizeof times, "; %.3g GFLOP, %.3g MB, at the GPU's peaks %.1f us", operations * 1e-9, bytes * 1e-6, roofline_seconds * 1e6);
+    return std::string(schedule) + ", " + std::to_string(tiles) + " tiles" + (cut ? ", some cut along K" : "") + ": " + reason +
+           (roofline_seconds > 0 ? times : "");
+  }
+};
+
+namespace detail {
+
+/// The kernel's name, made once for each kernel.
+template <class Kernel>
+const char* name_of_kernel() {
+  static const std::string name = [] {
+    std::string s = Kernel::schedule_name;
+    s += " " + std::to_string(Kernel::tile_m / Kernel::cluster) + "x" + std::to_string(Kernel::tile_n) + "x" + std::to_string(Kernel::tile_k);
+    s += ", " + std::to_string(Kernel::slots) + (Kernel::slots == 1 ? " stage" : " stages");
+    if (Kernel::cluster > 1) s += ", cluster " + std::to_string(Kernel::cluster);
+    return s + ", " + Kernel::instructions_name;
+  }();
+  return name.c_str();
+}
+
+/// Seconds at the peaks of the current GPU; 0 where there is none. Multiply-adds per cycle and multiprocessor are those of
+/// the data sheets of compute capability 9.0 (2,048 of 16 bits) and 8.0 (1,024).
+template <class Arguments>
+double roofline_seconds([[maybe_unused]] double bytes, [[maybe_unused]] double operations) {
+#if defined(__CUDACC__)
+  if constexpr (std::is_same_v<typename decltype(Arguments::a)::space, device_space>) {
+    const double clock = 1e3 * device_attribute(cudaDevAttrClockRate, 0);
+    const double memory = 2e3 * device_attribute(cudaDevAttrMemoryClockRate, 0) * device_attribute(cudaDevAttrGlobalMemoryBusWidth, 0) / 8;
+    const double units = device_attribute(cudaDevAttrMultiProcessorCount, 0);
+    const bool hopper = device_attribute(cudaDevAttrComputeCapabilityMajor, 0) >= 9;
+    constexpr int bytes_of_a = static_cast<int>(sizeof(typename Arguments::a_type));
+    const double per_cycle = bytes_of_a == 4 ? 128 : (hopper ? 2048 : 1024) * (2 / bytes_of_a);
+    if (clock <= 0 || memory <= 0) return 0;
+    return max_of(bytes / memory, operations / (2 * per_cycle * units * clock));
+  }
+#endif
+  return 0;
+}
+
+template <class Kernel, class Arguments>
+gemm_explanation explain(const Arguments& p, const tile_order& tiles, const configuration_choice& choice, bool pinned, bool cut, const status& refused) {
+  gemm_explanation e;
+  e.schedule = name_of_kernel<Kernel>();
+  e.tiles = static_cast<index>(tiles.count());
+  e.cut = cut;
+  e.modelled_cycles = choice.cycles;
+  const double m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k), batch = static_cast<double>(p.batch);
+  e.operations = 2 * m * n * k * batch * Arguments::products;
+  e.bytes = batch * (m * k * sizeof(typename Arguments::a_type) + n * k * sizeof(typename Arguments::b_type) * Arguments::products);
+  p.sinks.each([&](const auto& sink, auto) {
+    e.bytes += static_cast<double>(sink.view.size()) * sizeof(typename std::remove_cvref_t<decltype(sink)>::element);
+    sink.expr.each_tensor([&](const auto& view, const char*) {
+      double read = sizeof(typename std::remove_cvref_t<decltype(view)>::value_type);
+      for (int a = 0; a < std::remove_cvref_t<decltype(view)>::rank; ++a)
+        if (view.stride(a) != 0) read *= static_cast<double>(view.extent(a));
+      e.bytes += read;
+    });
+  });
+  e.roofline_seconds = roofline_seconds<Arguments>(e.bytes, e.operations);
+  if (pinned) e.reason = "asked for";
+  else if (!refused.ok() && !Kernel::is_hopper) e.reason = "the faster warp_specialized kernel is out (" + refused.message() + ")";
+  else e.reason = "fewest modelled cycles of the compiled kernels";
+  return e;
+}
+
+}  // namespace detail
+}  // namespace kiln

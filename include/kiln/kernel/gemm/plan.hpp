@@ -1,0 +1,211 @@
+#pragma once
+/// A GEMM whose arguments are checked and whose configuration is chosen: made once, run many times.
+#include <string>
+
+#include <kiln/core/trace.hpp>
+#include <kiln/epilogue/sinks.hpp>
+#include <kiln/kernel/gemm/explain.hpp>
+#include <kiln/kernel/gemm/hopper_gemm.hpp>
+#include <kiln/kernel/gemm/reduction.hpp>
+#include <kiln/kernel/gemm/ring_gemm.hpp>
+#include <kiln/kernel/gemm/table.hpp>
+
+namespace kiln {
+
+namespace detail {
+
+struct no_hopper {};
+
+/// The kernel of a configuration.
+template <class Arguments, class Config, bool Hopper = Config::hopper>
+struct kernel_of {
+  using type = ring_gemm<Arguments, Config>;
+};
+template <class Arguments, class Config>
+struct kernel_of<Arguments, Config, true> {
+  using type = hopper_gemm<Arguments, Config>;
+};
+
+template <class... Entries>
+constexpr bool any_hopper(table<Entries...>) {
+  return (Entries::config::hopper || ...);
+}
+
+}  // namespace detail
+
+template <class Config, class Arguments>
+class gemm_plan {
+ public:
+  using space = typename decltype(Arguments::a)::space;
+  static constexpr bool on_host = std::is_same_v<space, host_space>;
+  static constexpr bool pinned = is_config_v<Config>;
+
+  gemm_plan(const Arguments& p, status checked) : arguments_(p), state_(std::move(checked)) {
+    if (state_.ok() && !nothing_to_do()) state_ = choose();
+  }
+
+  /// Whether the plan can run; the same status that `run` would return.
+  const status& state() const { return state_; }
+
+  /// Bytes of scratch memory that `run` makes use of: partial results of reductions, and sums of tiles that are cut along K.
+  /// With less, tiles stay whole; with less than the reductions need, `run` fails.
+  std::size_t workspace_size() const { return reduction_bytes_ + split_bytes_; }
+
+  /// What the plan does and why, and how long it would take at the peak rates of the GPU.
+  gemm_explanation explain() const { return explanation_; }
+
+  status run(const host_executor& ex) const
+    requires on_host
+  {
+    return run_on(ex);
+  }
+#if defined(__CUDACC__)
+  status run(const device& ex) const
+    requires(!on_host)
+  {
+    return run_on(ex);
+  }
+#endif
+
+ private:
+  static constexpr auto candidates() {
+    if constexpr (pinned) return detail::table<detail::entry<Config, 1, 1, 0>>{};
+    else return detail::configurations<Arguments, on_host>();
+  }
+  using candidate_list = decltype(candidates());
+  static constexpr bool may_be_hopper = detail::any_hopper(candidate_list{});
+  using where = std::conditional_t<on_host, kiln::on_host, on_device>;
+  using hopper_part = std::conditional_t<may_be_hopper, hopper_parameters<Arguments, where>, detail::no_hopper>;
+
+  /// Calls `f(number, kernel)` for the kernel of each candidate.
+  template <class F, class... Entries>
+  static void each_kernel(detail::table<Entries...>, F&& f) {
+    int i = 0;
+    (f(i++, typename detail::kernel_of<Arguments, typename Entries::config>::type{}, Entries{}), ...);
+  }
+
+  static int multiprocessors() {
+#if defined(__CUDACC__)
+    if constexpr (!on_host) return device_attribute(cudaDevAttrMultiProcessorCount, 132);
+#endif
+    return 1;
+  }
+
+  bool nothing_to_do() const { return arguments_.m == 0 || arguments_.n == 0 || arguments_.batch == 0; }
+
+  /// Why this kernel cannot serve the problem here; ok if it can. Makes its tensor maps on the way.
+  template <class Kernel>
+  status refusal(hopper_part& maps) const {
+    if constexpr (Kernel::is_hopper) {
+      if (arguments_.k == 0) return fail(errc::bad_shape, "gemm: with k = 0 there is nothing to copy, warp_specialized needs k of at least 1");
+#if defined(__CUDACC__)
+      if constexpr (!on_host) {
+        if (!has_hopper_code<Kernel>())
+          return fail(errc::unsupported, "gemm: warp_specialized needs a GPU of compute capability 9.0 and code built for sm_90a; this GPU has ",
+                      device_attribute(cudaDevAttrComputeCapabilityMajor, 0), ".", device_attribute(cudaDevAttrComputeCapabilityMinor, 0),
+                      ", or the build has no sm_90a");
+      }
+#endif
+      maps.arguments = arguments_;
+      return Kernel::program::make_maps(maps);
+    }
+    return {};
+  }
+
+  status choose() {
+    constexpr int count = candidate_list::size;
+    configuration_facts facts[count];
+    bool usable[count];
+    status refused;  // the first refusal: why the fastest candidate is out
+    hopper_part maps{};
+    each_kernel(candidate_list{}, [&](int i, auto kernel, auto entry) {
+      using chosen = decltype(kernel);
+      const int elements = 2 / static_cast<int>(sizeof(typename Arguments::a_type));
+      facts[i] = {chosen::tile_m, chosen::tile_n, chosen::tile_k, chosen::cluster, Arguments::products, decltype(entry)::resident,
+                  static_cast<double>(decltype(entry)::rate * (elements > 1 ? elements : 1)), static_cast<double>(decltype(entry)::overhead),
+                  chosen::is_hopper};
+      const status s = refusal<chosen>(maps);
+      usable[i] = s.ok();
+      if (!s.ok() && refused.ok()) refused = s;
+    });
+    const configuration_choice choice =
+        choose_configuration({arguments_.m, arguments_.n, arguments_.k, arguments_.batch}, facts, multiprocessors(), usable);
+    if (choice.number < 0) return refused;
+    number_ = choice.number;
+    status s;
+    each_kernel(candidate_list{}, [&](int i, auto kernel, auto) {
+      if (i == number_) s = settle(kernel, choice, refused);
+    });
+    return s;
+  }
+
+  template <class Kernel>
+  status settle(Kernel, const configuration_choice& choice, const status& refused) {
+    const index rows = ceil_div<index>(arguments_.m, Kernel::tile_m), cols = ceil_div<index>(arguments_.n, Kernel::tile_n);
+    if (rows > 0xffffffff / cols || rows * cols > 0xffffffff / arguments_.batch)
+      return fail(errc::unsupported, "gemm: ", arguments_.batch, " x ", rows, " x ", cols, " tiles, needs fewer than 2^32");
+    const auto r = static_cast<std::uint32_t>(rows), c = static_cast<std::uint32_t>(cols);
+    const auto workers = static_cast<std::uint32_t>(max_of(multiprocessors() / Kernel::cluster, 1));
+    const tile_order tiles{r, c, static_cast<std::uint32_t>(arguments_.batch), best_band(r, c, workers * Kernel::resident, Kernel::tile_m, Kernel::tile_n)};
+    parts_ = {rows * Kernel::column_parts_of_tile, cols * Kernel::row_parts_of_tile};
+    reduction_bytes_ = detail::partial_bytes(arguments_, parts_);
+    const auto steps = static_cast<std::uint32_t>(max_of<index>(ceil_div<index>(arguments_.k, Kernel::tile_k), 1));
+    whole_ = make_work_order(tiles, workers, steps, false);
+    streamed_ = make_work_order(tiles, workers, steps, choice.stream);
+    if constexpr (Kernel::is_hopper) {
+      KILN_TRY(refusal<Kernel>(hopper_));
+      split_bytes_ = Kernel::split_bytes(streamed_);
+    }
+    explanation_ = detail::explain<Kernel>(arguments_, tiles, choice, pinned, split_bytes_ > 0, refused);
+    return {};
+  }
+
+  template <class Executor>
+  status run_on(const Executor& ex) const {
+    if (!state_.ok() || nothing_to_do()) return state_;
+    status s;
+    each_kernel(candidate_list{}, [&](int i, auto kernel, auto) {
+      if (i == number_) s = run_kernel(ex, kernel);
+    });
+    return s;
+  }
+
+  template <class Executor, class Kernel>
+  status run_kernel(const Executor& ex, Kernel) const {
+    Arguments p = arguments_;
+    detail::host_partials own;  // the host executor may allocate; the device's workspace is the caller's
+    workspace scratch = ex.scratch;
+    if constexpr (Executor::on_host)
+      if (scratch.bytes < workspace_size()) scratch = own.allocate(workspace_size());
+    KILN_TRY(detail::place_partials(p, parts_, scratch, reduction_bytes_));
+    trace::scope watch(ex, {.program = "gemm",
+                            .schedule = explanation_.schedule,
+                            .fused = explanation_.fused,
+                            .bytes = explanation_.bytes,
+                            .operations = explanation_.operations});
+    if constexpr (Kernel::is_hopper) {
+      hopper_part parameters = hopper_;
+      parameters.arguments = p;
+      const bool split = split_bytes_ > 0 && scratch.data != nullptr && scratch.bytes >= workspace_size();
+      const work_order& work = split ? streamed_ : whole_;
+      if (split) Kernel::place_split(parameters, work, static_cast<unsigned char*>(scratch.data) + reduction_bytes_);
+      if constexpr (Executor::on_host) KILN_TRY(Kernel::run_on_host(ex, parameters, work));
+      else KILN_TRY(launch_hopper_gemm<Kernel>(ex, parameters, work));
+    } else {
+      if constexpr (Executor::on_host) KILN_TRY(Kernel::run_on_host(ex, p, whole_.tiles));
+      else KILN_TRY(launch_ring_gemm<Kernel>(ex, p, whole_.tiles));
+    }
+    return watch.done(fold_partials(ex, p, parts_));
+  }
+
+  Arguments arguments_;
+  hopper_part hopper_{};
+  status state_;
+  work_order whole_{}, streamed_{};
+  detail::part_counts parts_{};
+  std::size_t reduction_bytes_ = 0, split_bytes_ = 0;
+  gemm_explanation explanation_{};
+  int number_ = 0;
+};
+
+}  // namespace kiln
