@@ -76,4 +76,12 @@ inline std::size_t drop_copies() {
   return lost;
 }
 
+/// Forgets them wherever it goes out of scope.
+struct copies_of_block {
+  copies_of_block() = default;
+  copies_of_block(const copies_of_block&) = delete;
+  copies_of_block& operator=(const copies_of_block&) = delete;
+  ~copies_of_block() { static_cast<void>(drop_copies()); }
+};
+
 }  // namespace kiln::twin

@@ -229,9 +229,11 @@ class driver final : private turns {
   int turn_ = -1;
 };
 
-inline status run_cluster(const host_executor& ex, cluster_shape shape, const role_entry& setup,
-                          const role_entry* roles, int count) {
-  return driver(ex, shape, setup, roles, count).run();
-}
+template <class Caller>
+struct cluster_runner {
+  static status run(const host_executor& ex, cluster_shape shape, const role_entry& setup, const role_entry* roles, int count) {
+    return driver(ex, shape, setup, roles, count).run();
+  }
+};
 
 }  // namespace kiln::twin

@@ -57,19 +57,24 @@ struct role_entry {
   const void* f;
   void (*call)(const void* f, block b);
 };
-/// Defined in driver.hpp.
-inline status run_cluster(const host_executor& ex, cluster_shape shape, const role_entry& setup,
-                          const role_entry* roles, int count);
+/// Defined in driver.hpp; a template, so that its absence shows where roles are run, in a sentence.
+template <class Caller>
+struct cluster_runner;
+template <class Caller>
+concept host_driver_included = requires { sizeof(cluster_runner<Caller>); };
 
 /// Runs `setup(block)` for each block of one cluster, joins all their threads, then runs every role of every block to
 /// its end. With `ex.checked` the first fault of shared memory is the status; deadlocks and broken barriers always are.
 template <class Setup, class... Roles>
 status run_roles(const host_executor& ex, cluster_shape shape, const Setup& setup, const Roles&... roles) {
-  const role_entry first{"setup", 0, shape.threads, &setup,
-                         [](const void* f, block b) { (*static_cast<const Setup*>(f))(b); }};
-  const role_entry all[] = {{roles.name, roles.first, roles.threads, &roles,
-                             [](const void* f, block b) { static_cast<const Roles*>(f)->body(b); }}...};
-  return run_cluster(ex, shape, first, all, static_cast<int>(sizeof...(Roles)));
+  static_assert(host_driver_included<Setup>, "running warp_specialized on the host: #include <kiln/arch/host/driver.hpp> before the call");
+  if constexpr (host_driver_included<Setup>) {
+    const role_entry first{"setup", 0, shape.threads, &setup, [](const void* f, block b) { (*static_cast<const Setup*>(f))(b); }};
+    const role_entry all[] = {{roles.name, roles.first, roles.threads, &roles, [](const void* f, block b) { static_cast<const Roles*>(f)->body(b); }}...};
+    return cluster_runner<Setup>::run(ex, shape, first, all, static_cast<int>(sizeof...(Roles)));
+  } else {
+    return {};
+  }
 }
 
 }  // namespace kiln::twin

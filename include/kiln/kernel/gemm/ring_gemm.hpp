@@ -1,5 +1,6 @@
 #pragma once
 /// Runs the block-wide GEMM program: the kernel and its launch, and the same over the host's blocks.
+#include <kiln/arch/host/checked_block.hpp>
 #include <kiln/core/abi.hpp>
 #include <kiln/kernel/gemm/program.hpp>
 #include <kiln/kernel/launch.hpp>
@@ -24,13 +25,24 @@ struct ring_gemm {
   static constexpr index row_parts_of_tile = program::warps_n;
   static constexpr index column_parts_of_tile = program::warps_m * program::math::chunks;
 
-  static status run_on_host(const host_executor&, const Arguments& p, const tile_order& order) {
+  /// Tile after tile. A checked run watches the shared memory of each and ends at the first fault.
+  static status run_on_host(const host_executor& ex, const Arguments& p, const tile_order& order) {
+    const block_scope<on_host, program::threads> block;
+    const twin::copies_of_block none_stays;  // even if a twin throws
+    if (ex.checked) {
+      for (std::uint32_t t = 0; t < order.count(); ++t) {
+        twin::checked_block watched(sizeof(shared), program::threads);
+        schedule::run(block, p, *reinterpret_cast<shared*>(watched.shared()), order.at(t));
+        KILN_TRY(watched.result());
+        if (const auto lost = twin::drop_copies(); lost > 0) return fail(errc::protocol, "gemm: ", lost, " cp.async copies were never waited for");
+      }
+      return {};
+    }
     struct aligned_memory {
-      void* data = ::operator new (sizeof(shared), std::align_val_t{alignment});
-      ~aligned_memory() { ::operator delete (data, std::align_val_t{alignment}); }
+      void* data = ::operator new(sizeof(shared), std::align_val_t{alignment});
+      ~aligned_memory() { ::operator delete(data, std::align_val_t{alignment}); }
     } memory;
-    for (std::uint32_t t = 0; t < order.count(); ++t)
-      schedule::run(block_scope<on_host, program::threads>{}, p, *static_cast<shared*>(memory.data), order.at(t));
+    for (std::uint32_t t = 0; t < order.count(); ++t) schedule::run(block, p, *static_cast<shared*>(memory.data), order.at(t));
     return {};
   }
 };
