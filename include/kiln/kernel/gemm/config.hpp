@@ -102,7 +102,7 @@ template <class... Options>
 struct config {
   static_assert(
       ((detail::is_tile<Options> || detail::is_stages<Options> || detail::is_warp_tile<Options> ||
-        detail::is_cluster<Options> || detail::is_schedule<Options> || detail::is_instructions<Options>)&&...),
+        detail::is_cluster<Options> || detail::is_accumulation<Options> || detail::is_schedule<Options> || detail::is_instructions<Options>)&&...),
       "config takes tile<M, N, K>, stages<S>, warp_tile<M, N>, cluster<C>, a schedule and an instruction set");
   using schedule = typename detail::pick_option<detail::schedule_test, multistage, Options...>::type;
   static constexpr bool hopper = std::is_same_v<schedule, warp_specialized>;
