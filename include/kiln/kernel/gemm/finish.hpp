@@ -30,17 +30,17 @@ struct staged_finish {
     staging<accumulator, Math::chunk_rows, WN> part[products];
   };
 
-  /// `acc(lane, product)` gives the lane's registers. `row_part` and `col_part` number this warp among those that share
+  /// `sums(lane, product)` gives the lane's registers. `row_part` and `col_part` number this warp among those that share
   /// D's rows and columns.
   template <class Warp, class Acc>
   KILN_FN static void run(Warp warp, const Arguments& p, index batch, coord first, index row_part, index col_part,
-                          Acc&& acc, scratch& memory) {
+                          Acc&& sums, scratch& memory) {
     KILN_UNROLL
     for (int chunk = 0; chunk < Math::chunks; ++chunk) {
       warp.each([&](int lane) {
         KILN_UNROLL
         for (int q = 0; q < products; ++q) {
-          const accumulator* c = acc(lane, q) + chunk * Math::chunk_registers;
+          const accumulator* c = sums(lane, q) + chunk * Math::chunk_registers;
           KILN_UNROLL
           for (int r = 0; r < Math::chunk_registers; ++r) {
             const coord at = Math::position(lane, r);

@@ -64,10 +64,10 @@ struct hopper_finish {
     });
   }
 
-  /// `first` is the place of the group's rows in D. `acc[b]` holds rows 64 b to 64 b + 63, product after product.
+  /// `first` is the place of the group's rows in D. `sums[b]` holds rows 64 b to 64 b + 63, product after product.
   template <class Group, class Fragments, class Where>
   KILN_FN static void run(Group group, const Arguments& p, const store_maps<Arguments, Where>& maps, index batch, coord first,
-                          index row_part, index col_part, Fragments& acc, scratch& memory, int name) {
+                          index row_part, index col_part, Fragments& sums, scratch& memory, int name) {
     if constexpr (reduces) {
       KILN_UNROLL
       for (int b = 0; b < Rows / 64; ++b) {
@@ -77,7 +77,7 @@ struct hopper_finish {
           for (int c = 0; c < Cols / strip; ++c) {
             staged::run(
                 warp, p, batch, coord{first.row + 64 * b + 16 * in_group, first.col + strip * c}, row_part + c, col_part + 4 * b + in_group,
-                [&](int lane, int q) -> const accumulator* { return acc[b].of(32 * in_group + lane) + q * (Cols / 2) + c * (strip / 2); },
+                [&](int lane, int q) -> const accumulator* { return sums[b].of(32 * in_group + lane) + q * (Cols / 2) + c * (strip / 2); },
                 memory.of_warp[in_group]);
           }
         });
@@ -95,12 +95,12 @@ struct hopper_finish {
           for (int c = 0; c < Cols; c += cols) {
             if constexpr (stored_by_rows<sink_type>) {
               if ((maps.usable >> i & 1u) && at.row + 64 <= p.m && at.col + c + cols <= p.n) {
-                send(group, sink, maps.of_sink[i], batch, at, c, acc[b], *reinterpret_cast<shared_tile<typename sink_type::element, 64, cols>*>(memory.buffers[parity]), name);
+                send(group, sink, maps.of_sink[i], batch, at, c, sums[b], *reinterpret_cast<shared_tile<typename sink_type::element, 64, cols>*>(memory.buffers[parity]), name);
                 parity ^= 1;
                 continue;
               }
             }
-            put_pairs<cols>(group, p, sink, batch, at, c, acc[b]);
+            put_pairs<cols>(group, p, sink, batch, at, c, sums[b]);
           }
         });
       }
@@ -134,13 +134,13 @@ struct hopper_finish {
 
   /// Columns [c, c + 128 bytes) of 64 rows that lie inside D, by TMA.
   template <class Group, class Sink, class Map, class Fragment, class Buffer>
-  KILN_FN static void send(Group group, const Sink& sink, const Map& map, index batch, coord first, int c, const Fragment& acc, Buffer& to, int name) {
+  KILN_FN static void send(Group group, const Sink& sink, const Map& map, index batch, coord first, int c, const Fragment& sums, Buffer& to, int name) {
     // The store before the last has read this buffer, and everyone knows.
     sm90::one_thread(group, [](auto thread) { sm90::tma_wait_read<1>(thread); });
     sm90::named_sync<128>(group, name);
     group.each([&](int thread) {
       const int t = here(thread);
-      const accumulator* r = acc.of(thread);
+      const accumulator* r = sums.of(thread);
       KILN_UNROLL
       for (int i = 0; i < Buffer::cols / 2; i += 2) {
         const tile_coord in = wgmma_d(t, i);
@@ -158,10 +158,10 @@ struct hopper_finish {
 
   /// Columns [c, c + Count), pair by pair, straight to memory: what TMA cannot store, and the edges of D.
   template <int Count, class Group, class Sink, class Fragment>
-  KILN_FN static void put_pairs(Group group, const Arguments& p, const Sink& sink, index batch, coord first, int c, const Fragment& acc) {
+  KILN_FN static void put_pairs(Group group, const Arguments& p, const Sink& sink, index batch, coord first, int c, const Fragment& sums) {
     group.each([&](int thread) {
       const int t = here(thread);
-      const accumulator* r = acc.of(thread);
+      const accumulator* r = sums.of(thread);
       KILN_UNROLL
       for (int i = 0; i < Count / 2; i += 2) {
         const tile_coord in = wgmma_d(t, i);

@@ -30,14 +30,14 @@ struct simt_math {
     return {lane / 4 + r / cols * 8, lane % 4 + r % cols * 4};
   }
 
-  /// acc += A[row0 .. row0 + WM, :] * B[col0 .. col0 + WN, :]^T. `acc(lane)` gives the lane's registers. The host stops
+  /// sums += A[row0 .. row0 + WM, :] * B[col0 .. col0 + WN, :]^T. `sums(lane)` gives the lane's registers. The host stops
   /// at the extents that are inside the matrix; the zeros behind them would not change the sum.
   template <class Warp, class ATile, class BTile, class Acc>
   KILN_FN static void compute(Warp warp, const ATile& a, const BTile& b, int row0, int col0, coord inside,
-                              index k_inside, Acc&& acc) {
+                              index k_inside, Acc&& sums) {
     const int last = Warp::host && k_inside < K ? static_cast<int>(k_inside) : K;
     warp.each([&](int lane) {
-      accumulator* c = acc(lane);
+      accumulator* c = sums(lane);
       KILN_NO_UNROLL
       for (int k = 0; k < last; k += step) {
         accumulator x[rows][step], y[cols][step];

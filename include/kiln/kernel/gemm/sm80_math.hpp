@@ -34,10 +34,10 @@ struct sm80_math {
     return {r / 4 / cols * 16 + c.row, r / 4 % cols * 8 + c.col};
   }
 
-  /// acc += A[row0 .. row0 + WM, :] * B[:, col0 .. col0 + WN]. What lies outside the matrix is zero in the tiles; the host
+  /// sums += A[row0 .. row0 + WM, :] * B[:, col0 .. col0 + WN]. What lies outside the matrix is zero in the tiles; the host
   /// skips the instructions that would only see such zeros. Fragments are fetched one step of K ahead of their products.
   template <class Warp, class ATile, class BTile, class Acc>
-  KILN_FN static void compute(Warp warp, const ATile& a, const BTile& b, int row0, int col0, coord inside, index k_inside, Acc&& acc) {
+  KILN_FN static void compute(Warp warp, const ATile& a, const BTile& b, int row0, int col0, coord inside, index k_inside, Acc&& sums) {
     fragments<std::uint32_t, rows * 4, Warp> x[2];
     fragments<std::uint32_t, cols * 2, Warp> y[2];
     const auto a_at = [&](int lane) {
@@ -81,7 +81,7 @@ struct sm80_math {
           if (Warp::host && 8 * j >= inside.col) break;
           sm80::mma<element>(
               warp, [&](int lane) { return x[s % 2].of(lane) + 4 * i; }, [&](int lane) { return y[s % 2].of(lane) + 2 * j; },
-              [&](int lane) { return acc(lane) + (i * cols + j) * 4; });
+              [&](int lane) { return sums(lane) + (i * cols + j) * 4; });
         }
       }
     }
