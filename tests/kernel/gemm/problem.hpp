@@ -1,0 +1,194 @@
+#pragma once
+/// Matrix products for tests: operands that lie in memory in many ways between guards, the exact result, and how far from it
+/// a right kernel may be.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include <kiln/gemm.hpp>
+
+#include "tests/support/executors.hpp"
+#include "tests/support/fill.hpp"
+
+namespace kiln::test {
+
+struct product_extents {
+  index m = 1, n = 1, k = 1, batch = 1;
+};
+inline std::ostream& operator<<(std::ostream& to, const product_extents& e) {
+  return to << e.batch << " x (" << e.m << " x " << e.n << " x " << e.k << ")";
+}
+
+/// The axis of a [batch, rows, columns] view that runs along memory, as in the view's type.
+inline constexpr int by_rows = 2, by_columns = 1, spread_out = no_unit;
+
+enum class placed {
+  packed,      ///< lines follow each other
+  misaligned,  ///< packed, one element from a 256-byte boundary
+  odd_pitch,   ///< lines an odd number of elements apart, batches too
+  wide_pitch,  ///< lines 16-byte aligned in a wider buffer
+};
+constexpr placed any_placement(std::uint64_t bits) { return static_cast<placed>(bits % 4); }
+
+template <int Unit>
+struct placement {
+  index extents[3], strides[3];
+  std::size_t span, shift;  ///< elements of the buffer, and before the first
+
+  placement(placed how, index batch, index rows, index cols) : extents{batch, rows, cols}, shift(how == placed::misaligned ? 1 : 0) {
+    constexpr int inner = Unit == by_columns ? 1 : 2, outer = 3 - inner;
+    const index step = Unit == spread_out ? 3 : 1, packed = extents[inner] * step;
+    strides[inner] = step;
+    strides[outer] = how == placed::odd_pitch ? packed + 2 + (packed + 1) % 2 : how == placed::wide_pitch ? round_up<index>(packed, 16) + 16 : packed;
+    strides[0] = strides[outer] * extents[outer] + (how == placed::odd_pitch ? 5 : how == placed::wide_pitch ? 32 : 0);
+    span = static_cast<std::size_t>(batch * strides[0]);
+  }
+  std::size_t at(index b, index i, index j) const { return static_cast<std::size_t>(b * strides[0] + i * strides[1] + j * strides[2]); }
+
+  /// Calls `f(place, number)` for each element, numbered as in a packed row-major buffer.
+  template <class F>
+  void each(F&& f) const {
+    std::size_t number = 0;
+    for (index b = 0; b < extents[0]; ++b)
+      for (index i = 0; i < extents[1]; ++i)
+        for (index j = 0; j < extents[2]; ++j) f(at(b, i, j), number++);
+  }
+  /// A buffer that holds these elements; the gaps are NaN, or a large integer.
+  template <class T>
+  std::vector<T> spread(const std::vector<T>& packed) const {
+    std::vector<T> r(span);
+    if (span != 0) std::memset(static_cast<void*>(r.data()), poison_byte<T>, span * sizeof(T));
+    each([&](std::size_t place, std::size_t number) { r[place] = packed[number]; });
+    return r;
+  }
+  template <class E, class T>
+  auto view(T* data) const {
+    const auto v = view_on<E>(data, extents, strides);
+    if constexpr (Unit == no_unit) return v;
+    else return with_unit<Unit>(v);
+  }
+};
+
+/// The product [batch, m, n], and for each element the sum of the magnitudes of its products. Integers wrap as int32 does.
+struct exact_product {
+  std::vector<double> value, magnitude;
+};
+template <class Ta, class Tb>
+exact_product product_of(const product_extents& e, const std::vector<Ta>& a, const std::vector<Tb>& b) {
+  constexpr bool integers = std::is_integral_v<Ta> && std::is_integral_v<Tb>;
+  using number = std::conditional_t<integers, std::int64_t, double>;
+  const auto m = static_cast<std::size_t>(e.m), n = static_cast<std::size_t>(e.n), k = static_cast<std::size_t>(e.k), batch = static_cast<std::size_t>(e.batch);
+  exact_product r{std::vector<double>(batch * m * n), std::vector<double>(batch * m * n)};
+  std::vector<number> sums(n);
+  std::vector<double> sizes(n);
+  for (std::size_t row = 0; row < batch * m; ++row) {
+    sums.assign(n, 0), sizes.assign(n, 0);
+    for (std::size_t l = 0; l < k; ++l) {
+      const auto x = static_cast<number>(as_double(a[row * k + l]));
+      const Tb* line = b.data() + (row / m * k + l) * n;
+      for (std::size_t j = 0; j < n; ++j) {
+        const number product = x * static_cast<number>(as_double(line[j]));
+        sums[j] += product, sizes[j] += std::abs(static_cast<double>(product));
+      }
+    }
+    for (std::size_t j = 0; j < n; ++j) {
+      if constexpr (integers) r.value[row * n + j] = static_cast<double>(static_cast<std::int32_t>(static_cast<std::uint32_t>(sums[j])));
+      else r.value[row * n + j] = sums[j];
+      r.magnitude[row * n + j] = sizes[j];
+    }
+  }
+  return r;
+}
+
+template <class T>
+inline constexpr bool is_fp8 = std::is_same_v<T, e4m3> || std::is_same_v<T, e5m2>;
+
+/// How far a float32 sum of k products may be from the exact one: in any order, each product and each addition rounded or cut
+/// to 24 bits, first-order terms times 1.01. Integers are exact. Hopper's units add 32 products of 8-bit floats at a time to
+/// the sum of a block of 128, and cut each of these 33 terms 13 bits below the largest.
+template <class Ta, class Tb, class E>
+double sum_error(index k, double magnitude) {
+  if (std::is_integral_v<Ta> && std::is_integral_v<Tb>) return 0;
+  const double cut = is_fp8<Ta> && is_fp8<Tb> && !E::on_host ? 4 * 33 * 0x1p-13 : 0;
+  return 1.01 * (static_cast<double>(k + 1) * 0x1p-23 + cut) * magnitude;
+}
+
+/// `seen` is `exact` within `error`, stored as Out: rounded once, integers clamped to the type's range.
+template <class Out>
+bool is_near(Out seen, double exact, double error) {
+  if constexpr (std::is_integral_v<Out>) {
+    const double low = static_cast<double>(limits<Out>::lowest()), high = static_cast<double>((limits<Out>::max)());
+    const double clamped = exact < low ? low : exact > high ? high : exact;
+    return std::abs(as_double(seen) - clamped) <= (error == 0 && exact == std::floor(exact) ? 0 : error + 0.5);
+  } else {
+    const double half_ulp = std::ldexp(1.0, -limits<Out>::digits) * (std::abs(exact) + error);
+    const double half_subnormal = as_double(limits<Out>::smallest()) / 2;
+    return std::abs(as_double(seen) - exact) <= error + half_ulp + half_subnormal;
+  }
+}
+
+/// What was checked, and the first few elements that are wrong.
+class mismatches {
+ public:
+  void add(const char* what, index batch, index row, index col, double seen, double exact, double error) {
+    if (++count_ > 3) return;
+    ADD_FAILURE() << what << " of batch " << batch << ", row " << row << ", column " << col << " is " << seen << ", needs " << exact << " within " << error;
+  }
+  ~mismatches() { EXPECT_LE(count_, 3) << "elements are wrong"; }
+
+ private:
+  int count_ = 0;
+};
+
+/// D = A B with everything guarded, against the exact product. `Config` may pin a configuration.
+template <class Ta, class Tb, class Out, int UnitA, int UnitB, int UnitD = by_rows, class Config = automatic, class Fixture, class E>
+void expect_product(Fixture& test, const E& ex, const product_extents& e, std::uint64_t seed, placed how_a, placed how_b, placed how_d) {
+  SCOPED_TRACE(::testing::Message() << e << ", seed " << seed << ", placed " << static_cast<int>(how_a) << static_cast<int>(how_b) << static_cast<int>(how_d));
+  const auto a = uniform<Ta>(static_cast<std::size_t>(e.batch * e.m * e.k), hash(seed, 1));
+  const auto b = uniform<Tb>(static_cast<std::size_t>(e.batch * e.k * e.n), hash(seed, 2));
+  const placement<UnitA> at_a(how_a, e.batch, e.m, e.k);
+  const placement<UnitB> at_b(how_b, e.batch, e.k, e.n);
+  const placement<UnitD> at_d(how_d, e.batch, e.m, e.n);
+  auto& da = test.template input<Ta>(at_a.spread(a), at_a.shift);
+  auto& db = test.template input<Tb>(at_b.spread(b), at_b.shift);
+  auto& dd = test.template output<Out>(at_d.span, std::is_integral_v<Out> ? prefill::x55 : prefill::nan, at_d.shift);
+  const status s = gemm<Config>(ex, at_a.template view<E>(da.data()), at_b.template view<E>(db.data()), store(at_d.template view<E>(dd.data()), acc));
+  ASSERT_TRUE(s.ok()) << s.message();
+
+  const auto want = product_of(e, a, b);
+  const auto d = dd.values();
+  std::vector<bool> mine(at_d.span);
+  mismatches wrong;
+  at_d.each([&](std::size_t place, std::size_t i) {
+    mine[place] = true;
+    const double error = sum_error<Ta, Tb, E>(e.k, want.magnitude[i]);
+    if (is_near(d[place], want.value[i], error)) return;
+    const auto number = static_cast<index>(i);
+    wrong.add("D", number / (e.m * e.n), number / e.n % e.m, number % e.n, as_double(d[place]), want.value[i], error);
+  });
+  EXPECT_TRUE(dd.wrote_only([&](std::size_t i) { return mine[i]; }));
+}
+
+/// All of 1, 7, 33, 65 and one more than a K of 128 bytes for M, N and K, then random extents; on the device also some that
+/// take many tiles. Placements vary.
+template <class Ta, class Tb, class Out, int UnitA, int UnitB, int UnitD = by_rows, class Config = automatic, class Fixture>
+void expect_products(Fixture& test, std::uint64_t seed) {
+  const auto ex = test.executor();
+  const auto check = [&](const product_extents& e, std::uint64_t number) {
+    const std::uint64_t bits = hash(seed, number);
+    expect_product<Ta, Tb, Out, UnitA, UnitB, UnitD, Config>(test, ex, e, bits, any_placement(bits), any_placement(bits >> 8), any_placement(bits >> 16));
+  };
+  const index odd[] = {1, 7, 33, 65, 128 / static_cast<index>(sizeof(Ta)) + 1};
+  std::uint64_t number = 0;
+  for (const index m : odd)
+    for (const index n : odd)
+      for (const index k : odd) check({m, n, k, 1}, ++number);
+  const auto below = [&](std::uint64_t i, index limit) { return static_cast<index>(hash(seed + 77, i) % static_cast<std::uint64_t>(limit)); };
+  for (std::uint64_t i = 0; i < 10; ++i) check({1 + below(4 * i, 90), 1 + below(4 * i + 1, 90), below(4 * i + 2, 200), 1 + below(4 * i + 3, 3)}, ++number);
+  if (std::decay_t<decltype(ex)>::on_host) return;
+  for (const product_extents e : {product_extents{300, 520, 391, 1}, {257, 129, 1000, 2}, {1, 4099, 256, 1}, {1031, 8, 72, 3}, {640, 768, 512, 1}}) check(e, ++number);
+}
+
+}  // namespace kiln::test
