@@ -8,7 +8,7 @@
 namespace kiln::test {
 namespace {
 
-KILN_ON_EXECUTORS(reductions);
+KILN_ON_EXECUTORS(row_reductions);
 
 struct reference {
   std::vector<double> value, bound;
@@ -57,7 +57,7 @@ void check_both(Test& test, std::size_t rows, std::size_t cols, std::uint64_t se
   EXPECT_TRUE(near(down.values(), s.value, s.bound));
 }
 
-TYPED_TEST(reductions, agree_with_float64_along_both_axes) {
+TYPED_TEST(row_reductions, agree_with_float64_along_both_axes) {
   std::uint64_t seed = 60;
   for (auto [rows, cols] : std::vector<std::pair<std::size_t, std::size_t>>{
            {1, 1}, {1, 65}, {65, 1}, {7, 33}, {33, 128}, {100, 1025}, {2, 9001}, {1030, 6}}) {
@@ -70,7 +70,7 @@ TYPED_TEST(reductions, agree_with_float64_along_both_axes) {
 }
 
 // ROW-05: identities of maxima and minima.
-TYPED_TEST(reductions, extremes_start_from_infinities) {
+TYPED_TEST(row_reductions, extremes_start_from_infinities) {
   auto& out = this->template output<f16>(1);
   const auto to = view_on<TypeParam>(out.data(), 1);
   const std::vector<f16> negative{f16(-200.0f), f16(-201.0f), f16(-202.0f)}, infinite(2, limits<f16>::infinity());
@@ -82,7 +82,7 @@ TYPED_TEST(reductions, extremes_start_from_infinities) {
   EXPECT_EQ(as_double(out.values()[0]), INFINITY);
 }
 
-TYPED_TEST(reductions, nan_wins_and_nothing_gives_the_identity) {
+TYPED_TEST(row_reductions, nan_wins_and_nothing_gives_the_identity) {
   auto& out = this->template output<float>(2);
   const auto to = view_on<TypeParam>(out.data(), 2);
   const auto x = view_on<TypeParam>(this->input(std::vector<float>{1, NAN, 3, 4, 5, 6}).data(), 2, 3);
@@ -147,7 +147,7 @@ void check_block(Test& test) {
     EXPECT_NEAR(static_cast<double>(a[i]), static_cast<double>(b[i]),
                 2 * depth(180) * unit * static_cast<double>(b[i]));
 }
-TYPED_TEST(reductions, odd_block_sizes_are_right_held_and_read_again) {
+TYPED_TEST(row_reductions, odd_block_sizes_are_right_held_and_read_again) {
   check_block<129, 2>(*this);
   check_block<159, 2>(*this);
   check_block<180, 1>(*this);
@@ -173,7 +173,7 @@ void check_config(Test& test) {
     EXPECT_NEAR(static_cast<double>(a[i]), static_cast<double>(b[i]), 2 * depth(24) * unit * static_cast<double>(b[i]))
         << i;
 }
-TYPED_TEST(reductions, every_configuration_strides_over_the_rows) {
+TYPED_TEST(row_reductions, every_configuration_strides_over_the_rows) {
   check_config<rows::few_threads>(*this);
   check_config<rows::one_warp>(*this);
   check_config<rows::one_block>(*this);

@@ -1,5 +1,6 @@
 #pragma once
 /// A GEMM whose arguments are checked and whose configuration is chosen: made once, run many times.
+#include <atomic>
 #include <string>
 
 #include <kiln/core/trace.hpp>
@@ -52,7 +53,14 @@ class gemm_plan {
   std::size_t workspace_size() const { return reduction_bytes_ + split_bytes_; }
 
   /// What the plan does and why, and how long it would take at the peak rates of the GPU.
-  gemm_explanation explain() const { return explanation_; }
+  gemm_explanation explain() const {
+    gemm_explanation e;
+    if (!state_.ok() || nothing_to_do()) return e;
+    each_kernel(candidate_list{}, [&](int i, auto kernel, auto) {
+      if (i == number_) e = detail::explain<decltype(kernel)>(arguments_, whole_.tiles, choice_, pinned, split_bytes_ > 0, refused_);
+    });
+    return e;
+  }
 
   status run(const host_executor& ex) const
     requires on_host
@@ -93,6 +101,23 @@ class gemm_plan {
 
   bool nothing_to_do() const { return arguments_.m == 0 || arguments_.n == 0 || arguments_.batch == 0; }
 
+  /// The device's answer is asked for once a kernel and device.
+  template <class Kernel>
+  static bool has_code() {
+#if defined(__CUDACC__)
+    if constexpr (!on_host && Kernel::is_hopper) {
+      constexpr int devices = 64;
+      static std::atomic<signed char> known[devices];
+      int current = 0;
+      if (quiet_call([&] { return cudaGetDevice(&current); }) != cudaSuccess || current >= devices) return has_hopper_code<Kernel>();
+      signed char k = known[current].load(std::memory_order_relaxed);
+      if (k == 0) known[current].store(k = has_hopper_code<Kernel>() ? 1 : -1, std::memory_order_relaxed);
+      return k > 0;
+    }
+#endif
+    return true;
+  }
+
   /// Why this kernel cannot serve the problem here; ok if it can. Makes its tensor maps on the way.
   template <class Kernel>
   status refusal(hopper_part& maps) const {
@@ -100,7 +125,7 @@ class gemm_plan {
       if (arguments_.k == 0) return fail(errc::bad_shape, "gemm: with k = 0 there is nothing to copy, warp_specialized needs k of at least 1");
 #if defined(__CUDACC__)
       if constexpr (!on_host) {
-        if (!has_hopper_code<Kernel>())
+        if (!has_code<Kernel>())
           return fail(errc::unsupported, "gemm: warp_specialized needs a GPU of compute capability 9.0 and code built for sm_90a; this GPU has ",
                       device_attribute(cudaDevAttrComputeCapabilityMajor, 0), ".", device_attribute(cudaDevAttrComputeCapabilityMinor, 0),
                       ", or the build has no sm_90a");
@@ -116,7 +141,6 @@ class gemm_plan {
     constexpr int count = candidate_list::size;
     configuration_facts facts[count];
     bool usable[count];
-    status refused;  // the first refusal: why the fastest candidate is out
     hopper_part maps{};
     each_kernel(candidate_list{}, [&](int i, auto kernel, auto entry) {
       using chosen = decltype(kernel);
@@ -126,21 +150,21 @@ class gemm_plan {
                   chosen::is_hopper};
       const status s = refusal<chosen>(maps);
       usable[i] = s.ok();
-      if (!s.ok() && refused.ok()) refused = s;
+      if (!s.ok() && refused_.ok()) refused_ = s;
     });
-    const configuration_choice choice =
+    choice_ =
         choose_configuration({arguments_.m, arguments_.n, arguments_.k, arguments_.batch}, facts, multiprocessors(), usable);
-    if (choice.number < 0) return refused;
-    number_ = choice.number;
+    if (choice_.number < 0) return refused_;
+    number_ = choice_.number;
     status s;
     each_kernel(candidate_list{}, [&](int i, auto kernel, auto) {
-      if (i == number_) s = settle(kernel, choice, refused);
+      if (i == number_) s = settle(kernel);
     });
     return s;
   }
 
   template <class Kernel>
-  status settle(Kernel, const configuration_choice& choice, const status& refused) {
+  status settle(Kernel) {
     const index rows = ceil_div<index>(arguments_.m, Kernel::tile_m), cols = ceil_div<index>(arguments_.n, Kernel::tile_n);
     if (rows > 0xffffffff / cols || rows * cols > 0xffffffff / arguments_.batch)
       return fail(errc::unsupported, "gemm: ", arguments_.batch, " x ", rows, " x ", cols, " tiles, needs fewer than 2^32");
@@ -151,12 +175,11 @@ class gemm_plan {
     reduction_bytes_ = detail::partial_bytes(arguments_, parts_);
     const auto steps = static_cast<std::uint32_t>(max_of<index>(ceil_div<index>(arguments_.k, Kernel::tile_k), 1));
     whole_ = make_work_order(tiles, workers, steps, false);
-    streamed_ = make_work_order(tiles, workers, steps, choice.stream);
+    streamed_ = make_work_order(tiles, workers, steps, choice_.stream);
     if constexpr (Kernel::is_hopper) {
       KILN_TRY(refusal<Kernel>(hopper_));
       split_bytes_ = Kernel::split_bytes(streamed_);
     }
-    explanation_ = detail::explain<Kernel>(arguments_, tiles, choice, pinned, split_bytes_ > 0, refused);
     return {};
   }
 
@@ -178,11 +201,9 @@ class gemm_plan {
     if constexpr (Executor::on_host)
       if (scratch.bytes < workspace_size()) scratch = own.allocate(workspace_size());
     KILN_TRY(detail::place_partials(p, parts_, scratch, reduction_bytes_));
-    trace::scope watch(ex, {.program = "gemm",
-                            .schedule = explanation_.schedule,
-                            .fused = explanation_.fused,
-                            .bytes = explanation_.bytes,
-                            .operations = explanation_.operations});
+    gemm_explanation what;
+    if (trace::on()) what = explain();
+    trace::scope watch(ex, {.program = "gemm", .schedule = what.schedule, .fused = what.fused, .bytes = what.bytes, .operations = what.operations});
     if constexpr (Kernel::is_hopper) {
       hopper_part parameters = hopper_;
       parameters.arguments = p;
@@ -204,7 +225,8 @@ class gemm_plan {
   work_order whole_{}, streamed_{};
   detail::part_counts parts_{};
   std::size_t reduction_bytes_ = 0, split_bytes_ = 0;
-  gemm_explanation explanation_{};
+  configuration_choice choice_{};
+  status refused_;  ///< the first refusal: why the fastest candidate is out
   int number_ = 0;
 };
 
