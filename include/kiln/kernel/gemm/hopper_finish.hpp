@@ -64,10 +64,11 @@ struct hopper_finish {
     });
   }
 
-  /// `first` is the place of the group's rows in D. `sums[b]` holds rows 64 b to 64 b + 63, product after product.
+  /// `first` is the place of the group's rows in D. `sums[b]` holds rows 64 b to 64 b + 63, product after product. `parity` is the buffer
+  /// that the next store takes; it lives from tile to tile, as the last store of a tile may still be read.
   template <class Group, class Fragments, class Where>
   KILN_FN static void run(Group group, const Arguments& p, const store_maps<Arguments, Where>& maps, index batch, coord first,
-                          index row_part, index col_part, Fragments& sums, scratch& memory, int name) {
+                          index row_part, index col_part, Fragments& sums, int& parity, scratch& memory, int name) {
     if constexpr (reduces) {
       KILN_UNROLL
       for (int b = 0; b < Rows / 64; ++b) {
@@ -83,7 +84,6 @@ struct hopper_finish {
         });
       }
     } else {
-      int parity = 0;
       KILN_UNROLL
       for (int b = 0; b < Rows / 64; ++b) {
         const coord at{first.row + 64 * b, first.col};

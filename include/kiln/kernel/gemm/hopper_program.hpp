@@ -53,6 +53,7 @@ struct hopper_program {
   template <class Group>
   struct state {
     fragments<accumulator, registers, Group> acc[blocks];
+    int parity = 0;  ///< of the store buffers
   };
   using finisher = hopper_finish<Arguments, tile_m / groups, tile_n>;
   using scratch = typename finisher::scratch;
@@ -192,7 +193,7 @@ struct hopper_program {
     const index row_tile = static_cast<index>(t.row) * cluster + rank;
     const coord first{row_tile * tile_m + g * (tile_m / groups), static_cast<index>(t.col) * tile_n};
     finisher::run(group, x, p.stores, t.batch, first, static_cast<index>(t.col) * finisher::row_parts_of_tile,
-                  (row_tile * groups + g) * finisher::column_parts_of_group, st.acc, memory, name);
+                  (row_tile * groups + g) * finisher::column_parts_of_group, st.acc, st.parity, memory, name);
   }
   template <class Group>
   KILN_FN static void end(Group group) {
