@@ -37,7 +37,7 @@ constexpr double plain_cycles(const gemm_extents& e, const configuration_facts& 
   const index tiles = ceil_div<index>(e.m, c.tile_m) * ceil_div<index>(e.n, c.tile_n) * e.batch;
   const index k = e.k > 0 ? round_up<index>(e.k, c.tile_k) : 0;
   const double tile = static_cast<double>(c.tile_m) / c.cluster * c.tile_n * c.products * static_cast<double>(k) / c.rate;
-  const index workers = multiprocessors / c.cluster, at_once = workers * c.resident;
+  const index workers = max_of(multiprocessors / c.cluster, 1), at_once = workers * c.resident;
   const index full = tiles / at_once, rest = tiles - full * at_once;
   const auto sharing = static_cast<double>(ceil_div<index>(rest, workers));
   return static_cast<double>(full) * (tile * c.resident + c.overhead) + (rest > 0 ? tile * sharing + c.overhead : 0);
@@ -47,7 +47,7 @@ constexpr double plain_cycles(const gemm_extents& e, const configuration_facts& 
 constexpr double streamed_cycles(const gemm_extents& e, const configuration_facts& c, int multiprocessors) {
   const auto tiles = static_cast<std::uint32_t>(ceil_div<index>(e.m, c.tile_m) * ceil_div<index>(e.n, c.tile_n) * e.batch);
   const auto steps = static_cast<std::uint32_t>(ceil_div<index>(e.k, c.tile_k));
-  const work_order w = make_work_order({1, tiles, 1, 1}, static_cast<std::uint32_t>(multiprocessors / c.cluster), steps, true);
+  const work_order w = make_work_order({1, tiles, 1, 1}, static_cast<std::uint32_t>(max_of(multiprocessors / c.cluster, 1)), steps, true);
   if (w.streamed == 0) return plain_cycles(e, c, multiprocessors);
   const double step = static_cast<double>(c.tile_m) / c.cluster * c.tile_n * c.products * c.tile_k / c.rate;
   const double ribbon = static_cast<double>(w.streamed) * steps / w.workers;
