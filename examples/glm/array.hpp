@@ -2,12 +2,11 @@
 /// Elements in the memory of an executor, and views of them.
 #include <cstddef>
 #include <cstring>
+#include <kiln/core/executor.hpp>
+#include <kiln/view/tensor.hpp>
 #include <memory>
 #include <new>
 #include <vector>
-
-#include <kiln/core/executor.hpp>
-#include <kiln/view/tensor.hpp>
 
 #include "error.hpp"
 
@@ -21,8 +20,12 @@ struct memory<kiln::host_space> {
   static constexpr std::align_val_t alignment{256};
   static void* allocate(std::size_t bytes) { return ::operator new(bytes, alignment); }
   static void release(void* p) { ::operator delete(p, alignment); }
-  static void upload(const kiln::host_executor&, void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
-  static void download(const kiln::host_executor&, void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+  static void upload(const kiln::host_executor&, void* to, const void* from, std::size_t bytes) {
+    std::memcpy(to, from, bytes);
+  }
+  static void download(const kiln::host_executor&, void* to, const void* from, std::size_t bytes) {
+    std::memcpy(to, from, bytes);
+  }
 };
 
 #if defined(__CUDACC__)
@@ -57,8 +60,11 @@ class array {
 
  public:
   array() = default;
-  explicit array(kiln::index size) : data_(size > 0 ? where::allocate(static_cast<std::size_t>(size) * sizeof(T)) : nullptr), size_(size) {}
-  array(const Executor& ex, const std::vector<T>& values) : array(static_cast<kiln::index>(values.size())) { upload(ex, values); }
+  explicit array(kiln::index size)
+      : data_(size > 0 ? where::allocate(static_cast<std::size_t>(size) * sizeof(T)) : nullptr), size_(size) {}
+  array(const Executor& ex, const std::vector<T>& values) : array(static_cast<kiln::index>(values.size())) {
+    upload(ex, values);
+  }
 
   T* data() const { return static_cast<T*>(data_.get()); }
   kiln::index size() const { return size_; }

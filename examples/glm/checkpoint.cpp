@@ -53,11 +53,12 @@ void checkpoint::open_index(const fs::path& index) {
 
 const tensor_entry& checkpoint::entry(const tensor_name& wanted) const {
   const auto found = file_of_.find(wanted.name);
-  if (found == file_of_.end()) fail(folder_.string(), ": tensor ", wanted.name, " ", to_string(wanted.shape), " is missing");
+  if (found == file_of_.end())
+    fail(folder_.string(), ": tensor ", wanted.name, " ", to_string(wanted.shape), " is missing");
   const tensor_entry& entry = found->second->at(wanted.name);
   if (entry.shape != wanted.shape) {
-    fail(found->second->path().string(), ": tensor ", wanted.name, " is ", to_string(entry.shape), ", config.json needs ",
-         to_string(wanted.shape));
+    fail(found->second->path().string(), ": tensor ", wanted.name, " is ", to_string(entry.shape),
+         ", config.json needs ", to_string(wanted.shape));
   }
   if (entry.type->name != "F32" && entry.type->name != "BF16" && entry.type->name != "F16") {
     fail(found->second->path().string(), ": tensor ", wanted.name, " is ", std::string(entry.type->name),

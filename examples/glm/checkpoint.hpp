@@ -24,8 +24,8 @@ class checkpoint {
   /// Opens model.safetensors, or where there is none the files that model.safetensors.index.json names.
   explicit checkpoint(const std::filesystem::path& folder);
 
-  /// An `error` unless the folder has each tensor that the config asks for, with its shape and a type that can be read, and
-  /// no other: a bias that a model has no place for is a mistake, as is one that is missing.
+  /// An `error` unless the folder has each tensor that the config asks for, with its shape and a type that can be read,
+  /// and no other: a bias that a model has no place for is a mistake, as is one that is missing.
   void check(const config& c) const;
 
   stored_tensor read(const tensor_name& wanted) const;

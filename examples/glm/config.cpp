@@ -69,7 +69,8 @@ std::int64_t rotary_width(std::int64_t head_dim, double factor) {
   return static_cast<std::int64_t>(static_cast<double>(head_dim) * factor);
 }
 
-/// `rope_parameters`, or the older `rope_scaling`, wins over the root, where transformers 5 leaves a stale factor behind.
+/// `rope_parameters`, or the older `rope_scaling`, wins over the root, where transformers 5 leaves a stale factor
+/// behind.
 void read_rope(const json& root, config& c) {
   double factor = 0.5;
   read(root, "rope_theta", c.rope_theta);
@@ -146,7 +147,8 @@ config parse_config(std::string_view json_text) {
   if (!root.is_object()) fail("is not a JSON object");
   const json* type = find(root, "model_type");
   if (type == nullptr) fail("\"model_type\" is missing");
-  if (find(root, "quantization_config") != nullptr) fail("\"quantization_config\" is there: quantised weights are not supported");
+  if (find(root, "quantization_config") != nullptr)
+    fail("\"quantization_config\" is there: quantised weights are not supported");
 
   config c;
   if (*type == "glm" || *type == "glm4") {

@@ -1,6 +1,6 @@
 #pragma once
-/// The numbers of a model, read from config.json. Nothing about a released model is built in but the class defaults that
-/// transformers applies to absent keys.
+/// The numbers of a model, read from config.json. Nothing about a released model is built in but the class defaults
+/// that transformers applies to absent keys.
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -39,8 +39,8 @@ struct config {
   std::int64_t qkv_width() const { return q_width() + 2 * kv_width(); }
 };
 
-/// Reads both layouts: `rope_theta` and `partial_rotary_factor` at the root, or within `rope_parameters` (which wins); and
-/// the keys of ChatGLM's own code. Throws `error` with the key, the value seen and the value needed.
+/// Reads both layouts: `rope_theta` and `partial_rotary_factor` at the root, or within `rope_parameters` (which wins);
+/// and the keys of ChatGLM's own code. Throws `error` with the key, the value seen and the value needed.
 config parse_config(std::string_view json_text);
 config read_config(const std::filesystem::path& file);
 

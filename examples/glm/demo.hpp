@@ -23,7 +23,8 @@ inline golden_tokens read_golden(const std::filesystem::path& folder) {
   try {
     const auto tokens = nlohmann::json::parse(in).at("tokens");
     golden_tokens golden{tokens.at("prompt"), tokens.at("greedy")};
-    if (golden.prompts.empty() || golden.prompts.size() != golden.greedy.size()) fail("prompts and answers differ in number");
+    if (golden.prompts.empty() || golden.prompts.size() != golden.greedy.size())
+      fail("prompts and answers differ in number");
     return golden;
   } catch (const std::exception& e) {
     fail(file.string(), ": ", e.what());
@@ -48,7 +49,8 @@ inline bool run_demo(session& model, const golden_tokens& golden) {
   for (std::size_t b = 0; b < answers.size(); ++b) {
     const bool equal = answers[b] == golden.greedy[b];
     all_equal = all_equal && equal;
-    std::printf("prompt %zu: %s\n  tokens: %s\n", b, equal ? "tokens equal the golden ones" : "TOKENS DIFFER", to_text(answers[b]).c_str());
+    std::printf("prompt %zu: %s\n  tokens: %s\n", b, equal ? "tokens equal the golden ones" : "TOKENS DIFFER",
+                to_text(answers[b]).c_str());
     if (!equal) std::printf("  golden: %s\n", to_text(golden.greedy[b]).c_str());
   }
   return all_equal;

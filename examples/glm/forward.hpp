@@ -19,14 +19,16 @@ enum class positions { all, last };
 
 /// Element type T is float, kiln::bf16 or kiln::f16, compiled in forward_f32.cu and its like for each executor.
 ///
-/// New tokens of several sequences lie one after another as the rows of one matrix, so that sequences of different lengths
-/// share every product without padding.
+/// New tokens of several sequences lie one after another as the rows of one matrix, so that sequences of different
+/// lengths share every product without padding. The residual stream is float32 whatever T is, so that the sublayers'
+/// sums are not rounded one after another.
 template <class T, class Executor>
 class forward {
  public:
   using cache = kv_cache<T, Executor>;
 
-  forward(const Executor& ex, const config& c, model_weights<T, Executor> weights) : ex_(ex), c_(c), w_(std::move(weights)) {}
+  forward(const Executor& ex, const config& c, model_weights<T, Executor> weights)
+      : ex_(ex), c_(c), w_(std::move(weights)) {}
 
   cache make_cache(kiln::index sequences, kiln::index capacity) const { return cache(c_, sequences, capacity); }
 
@@ -41,7 +43,7 @@ class forward {
 
   /// Called with the residual stream behind the embedding (0) and each layer (1, ...), and with the final norm's output
   /// (layers + 1). For tests.
-  std::function<void(kiln::index, const std::vector<T>&)> watch;
+  std::function<void(kiln::index, const std::vector<float>&)> watch;
 
  private:
   using layer_type = layer_weights<T, Executor>;
@@ -55,11 +57,17 @@ class forward {
   void mlp_sublayer(const layer_type& w, const buffer<T>& next_norm);
   void head();
 
-  auto rows_of(const buffer<T>& b, kiln::index width) const { return b.view(rows_, width); }
+  template <class U>
+  auto rows_of(const buffer<U>& b, kiln::index width) const {
+    return b.view(rows_, width);
+  }
   auto norm_weight(const buffer<T>& w) const { return w.view(c_.hidden); }
   float eps() const { return static_cast<float>(c_.eps); }
-  void show(kiln::index at, const buffer<T>& x) const {
-    if (watch) watch(at, x.download(ex_, rows_ * c_.hidden));
+  template <class U>
+  void show(kiln::index at, const buffer<U>& x) const {
+    if (!watch) return;
+    const std::vector<U> values = x.download(ex_, rows_ * c_.hidden);
+    watch(at, std::vector<float>(values.begin(), values.end()));
   }
 
   Executor ex_;
@@ -67,11 +75,12 @@ class forward {
   model_weights<T, Executor> w_;
 
   kiln::index rows_ = 0, rows_wanted_ = 0;
-  std::vector<kiln::index> new_tokens_;                                ///< of each sequence
-  buffer<std::int32_t> ids_, positions_, places_, wanted_, lengths_;   ///< see lay_out
-  buffer<T> x_, n_;                                                    ///< [rows, hidden]: the residual stream, and its norm
+  std::vector<kiln::index> new_tokens_;                               ///< of each sequence
+  buffer<std::int32_t> ids_, positions_, places_, wanted_, lengths_;  ///< see lay_out
+  buffer<float> x_;                                                   ///< [rows, hidden]: the residual stream
+  buffer<T> n_;                                                       ///< [rows, hidden]: its norm
   buffer<T> qkv_, context_, branch_, act_, last_;
-  buffer<float> logits_, largest_;                                     ///< [rows wanted, vocabulary], and the largest magnitudes
+  buffer<float> logits_, largest_;  ///< [rows wanted, vocabulary], and the largest magnitudes
   buffer<std::int32_t> chosen_;
   buffer<std::byte> scratch_;
 };

@@ -2,15 +2,14 @@
 /// The steps of the forward. Each is one kernel, with what follows a product fused into its epilogue.
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <vector>
-
 #include <kiln/argmax.hpp>
 #include <kiln/attention.hpp>
 #include <kiln/embedding.hpp>
 #include <kiln/gemm.hpp>
 #include <kiln/norm.hpp>
 #include <kiln/rotary.hpp>
+#include <string>
+#include <vector>
 
 #include "error.hpp"
 #include "forward.hpp"
@@ -35,7 +34,8 @@ void forward<T, Executor>::lay_out(const std::vector<sequence>& tokens, const ca
   for (std::size_t b = 0; b < tokens.size(); ++b) {
     const kiln::index before = past.lengths()[b], count = static_cast<kiln::index>(tokens[b].size());
     if (count == 0) fail("prompt ", b, " has no tokens");
-    if (before + count > past.capacity()) fail("prompt ", b, " needs ", before + count, " rows of a cache of ", past.capacity());
+    if (before + count > past.capacity())
+      fail("prompt ", b, " needs ", before + count, " rows of a cache of ", past.capacity());
     for (std::size_t i = 0; i < tokens[b].size(); ++i) {
       const std::int32_t id = tokens[b][i];
       if (id < 0 || id >= c_.vocabulary) {
@@ -45,7 +45,8 @@ void forward<T, Executor>::lay_out(const std::vector<sequence>& tokens, const ca
       ids.push_back(id);
       at.push_back(static_cast<std::int32_t>(position));
       places.push_back(static_cast<std::int32_t>(static_cast<kiln::index>(b) * past.capacity() + position));
-      if (wanted == positions::all || i + 1 == tokens[b].size()) rows.push_back(static_cast<std::int32_t>(ids.size()) - 1);
+      if (wanted == positions::all || i + 1 == tokens[b].size())
+        rows.push_back(static_cast<std::int32_t>(ids.size()) - 1);
     }
     new_tokens_.push_back(count);
     lengths.push_back(static_cast<std::int32_t>(before + count));
@@ -62,7 +63,8 @@ void forward<T, Executor>::lay_out(const std::vector<sequence>& tokens, const ca
   send(wanted_, rows);      // the rows whose logits are wanted
   send(lengths_, lengths);  // of each sequence, the new tokens counted
 
-  for (buffer<T>* b : {&x_, &n_, &branch_}) reserve(*b, rows_ * c_.hidden);
+  reserve(x_, rows_ * c_.hidden);
+  for (buffer<T>* b : {&n_, &branch_}) reserve(*b, rows_ * c_.hidden);
   reserve(qkv_, rows_ * c_.qkv_width());
   reserve(context_, rows_ * c_.q_width());
   reserve(act_, rows_ * c_.intermediate);
@@ -139,7 +141,8 @@ void forward<T, Executor>::attend(const cache& past, kiln::index layer) {
   const auto k = slice(heads, 1, c_.heads, c_.heads + c_.kv_heads);
   const auto v = slice(heads, 1, c_.heads + c_.kv_heads, all_heads);
   const auto keys = past.keys(layer), values = past.values(layer);
-  const rotary_options turn{.theta = c_.rope_theta, .width = static_cast<int>(c_.rotary_dim), .pairs = pairing::interleaved};
+  const rotary_options turn{
+      .theta = c_.rope_theta, .width = static_cast<int>(c_.rotary_dim), .pairs = pairing::interleaved};
   launch_trace::step("rotary");
   rotary(ex_, q, positions_.view(rows_), q, turn).or_throw();
   rotary_append(ex_, k, v, positions_.view(rows_), places_.view(rows_), keys, values, turn).or_throw();
@@ -155,8 +158,9 @@ void forward<T, Executor>::attend(const cache& past, kiln::index layer) {
     const auto part = [&](const buffer<T>& all, kiln::index width) {
       return view_on<Executor>(all.data() + row * width * c_.head_dim, together, count, width, c_.head_dim);
     };
-    attention(ex_, slice(part(qkv_, all_heads), 2, 0, c_.heads), slice(keys, 0, b, b + together), slice(values, 0, b, b + together),
-              part(context_, c_.heads), {.mask = causal::bottom_right}, key_lengths(slice(lengths_.view(sequences), 0, b, b + together)))
+    attention(ex_, slice(part(qkv_, all_heads), 2, 0, c_.heads), slice(keys, 0, b, b + together),
+              slice(values, 0, b, b + together), part(context_, c_.heads), {.mask = causal::bottom_right},
+              key_lengths(slice(lengths_.view(sequences), 0, b, b + together)))
         .or_throw();
     row += together * count;
   }
@@ -199,7 +203,8 @@ void forward<T, Executor>::head() {
     embedding(ex_, wanted_.view(rows_wanted_), n, last).or_throw();
     n = last;
   }
-  const auto plan = plan_gemm(n, transposed(w_.head().view(c_.vocabulary, c_.hidden)), store(logits_.view(rows_wanted_, c_.vocabulary), acc),
+  const auto plan = plan_gemm(n, transposed(w_.head().view(c_.vocabulary, c_.hidden)),
+                              store(logits_.view(rows_wanted_, c_.vocabulary), acc),
                               reduce_rows<reduction::amax>(largest_.view(rows_wanted_), acc));
   reserve(scratch_, static_cast<kiln::index>(plan.workspace_size()));
   Executor with_scratch = ex_;
@@ -211,7 +216,8 @@ template <class T, class Executor>
 sequence forward<T, Executor>::greedy() {
   const auto largest = largest_.download(ex_, rows_wanted_);
   for (std::size_t row = 0; row < largest.size(); ++row) {
-    if (!std::isfinite(largest[row])) fail("row ", row, " has logits that are not finite (the largest magnitude is ", largest[row], ")");
+    if (!std::isfinite(largest[row]))
+      fail("row ", row, " has logits that are not finite (the largest magnitude is ", largest[row], ")");
   }
   launch_trace::step("argmax");
   kiln::argmax(ex_, logits_.view(rows_wanted_, c_.vocabulary), chosen_.view(rows_wanted_)).or_throw();

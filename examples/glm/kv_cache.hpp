@@ -7,14 +7,19 @@
 
 namespace glm {
 
-/// For each layer two tensors [sequences, capacity, kv_heads, head_dim]; keys are stored rotated. Each sequence has a length of
-/// its own. What lies behind a length is never read, so its memory need not be cleared.
+/// For each layer two tensors [sequences, capacity, kv_heads, head_dim]; keys are stored rotated. Each sequence has a
+/// length of its own. What lies behind a length is never read, so its memory need not be cleared.
 template <class T, class Executor>
 class kv_cache {
  public:
   kv_cache(const config& c, kiln::index sequences, kiln::index capacity)
-      : sequences_(sequences), capacity_(capacity), heads_(c.kv_heads), dim_(c.head_dim),
-        keys_(c.layers * layer_size()), values_(c.layers * layer_size()), lengths_(static_cast<std::size_t>(sequences)) {}
+      : sequences_(sequences),
+        capacity_(capacity),
+        heads_(c.kv_heads),
+        dim_(c.head_dim),
+        keys_(c.layers * layer_size()),
+        values_(c.layers * layer_size()),
+        lengths_(static_cast<std::size_t>(sequences)) {}
 
   kiln::index sequences() const { return sequences_; }
   kiln::index capacity() const { return capacity_; }

@@ -19,7 +19,9 @@ using clock_type = std::chrono::steady_clock;
 const char* name_of(place where) { return where == place::host ? "host" : "device"; }
 const char* name_of(number type) { return type == number::f32 ? "f32" : type == number::bf16 ? "bf16" : "f16"; }
 
-double seconds_since(clock_type::time_point start) { return std::chrono::duration<double>(clock_type::now() - start).count(); }
+double seconds_since(clock_type::time_point start) {
+  return std::chrono::duration<double>(clock_type::now() - start).count();
+}
 
 place choose_place(const options& o) {
   const std::string reason = why_no_device();
@@ -29,7 +31,9 @@ place choose_place(const options& o) {
 }
 
 void cut_at_eos(sequence& answer, const config& c) {
-  const auto ends = [&c](std::int32_t id) { return std::find(c.eos_tokens.begin(), c.eos_tokens.end(), id) != c.eos_tokens.end(); };
+  const auto ends = [&c](std::int32_t id) {
+    return std::find(c.eos_tokens.begin(), c.eos_tokens.end(), id) != c.eos_tokens.end();
+  };
   const auto first = std::find_if(answer.begin(), answer.end(), ends);
   if (first != answer.end()) answer.erase(first + 1, answer.end());
 }
@@ -41,7 +45,8 @@ bool demo(const options& o, const config& c, place where) {
   if (o.type) types = {*o.type};
   bool equal = true;
   for (const number type : types) {
-    std::printf("%s: %zu prompts, type %s, executor %s\n", o.folder.string().c_str(), golden.prompts.size(), name_of(type), name_of(where));
+    std::printf("%s: %zu prompts, type %s, executor %s\n", o.folder.string().c_str(), golden.prompts.size(),
+                name_of(type), name_of(where));
     equal = run_demo(*open_session(o.folder, c, where, type), golden) && equal;
   }
   return equal;
@@ -76,12 +81,13 @@ void generate(const options& o, const config& c, place where) {
   }
 
   if (o.json) {
-    const nlohmann::json result{{"tokens", answers},         {"seconds", seconds},     {"load_seconds", load_seconds},
+    const nlohmann::json result{{"tokens", answers},          {"seconds", seconds},    {"load_seconds", load_seconds},
                                 {"executor", name_of(where)}, {"type", name_of(type)}, {"model", o.folder.string()}};
     std::printf("%s\n", result.dump().c_str());
   } else {
     for (const sequence& answer : answers) std::printf("%s\n", to_text(answer).c_str());
-    std::fprintf(stderr, "executor %s, type %s: loaded in %.3f s, generated in %.3f s\n", name_of(where), name_of(type), load_seconds, seconds);
+    std::fprintf(stderr, "executor %s, type %s: loaded in %.3f s, generated in %.3f s\n", name_of(where), name_of(type),
+                 load_seconds, seconds);
   }
 }
 

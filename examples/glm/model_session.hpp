@@ -30,7 +30,8 @@ class model_session final : public session {
     if (count == 0) return answers;
     std::size_t longest = 0;
     for (const sequence& prompt : prompts) longest = std::max(longest, prompt.size());
-    auto cache = forward_.make_cache(static_cast<kiln::index>(prompts.size()), static_cast<kiln::index>(longest) + count - 1);
+    auto cache =
+        forward_.make_cache(static_cast<kiln::index>(prompts.size()), static_cast<kiln::index>(longest) + count - 1);
 
     std::vector<sequence> next = prompts;
     for (int step = 0; step < count; ++step) {

@@ -33,7 +33,8 @@ inline sequence parse_tokens(const std::string& text) {
     std::int32_t id = 0;
     const auto [rest, problem] = std::from_chars(text.data() + at, text.data() + end, id);
     if (problem != std::errc() || rest != text.data() + end) {
-      fail("--tokens: \"", text.substr(at, end - at), "\" in \"", text, "\" is not a token id, needs whole numbers with commas between");
+      fail("--tokens: \"", text.substr(at, end - at), "\" in \"", text,
+           "\" is not a token id, needs whole numbers with commas between");
     }
     ids.push_back(id);
     if (end == text.size()) return ids;
@@ -49,15 +50,21 @@ inline options parse_options(int argc, const char* const* argv) {
   std::string where, type;
   double theta = 0;
   app.add_option("model", o.folder, "Folder with config.json and the weights")->required();
-  app.add_option("--tokens", tokens, "Token ids of a prompt: 1,2,3. Give it again for a batch")->allow_extra_args(false);
-  app.add_option("--generate", o.generate, "How many tokens to generate for each prompt")->check(CLI::Range(0, 1 << 24));
-  app.add_option("--executor", where, "host or device; without it the device where there is one")->check(CLI::IsMember({"host", "device"}));
-  app.add_option("--type", type, "Element type of weights and activations; f32 by default")->check(CLI::IsMember({"f32", "bf16", "f16"}));
+  app.add_option("--tokens", tokens, "Token ids of a prompt: 1,2,3. Give it again for a batch")
+      ->allow_extra_args(false);
+  app.add_option("--generate", o.generate, "How many tokens to generate for each prompt")
+      ->check(CLI::Range(0, 1 << 24));
+  app.add_option("--executor", where, "host or device; without it the device where there is one")
+      ->check(CLI::IsMember({"host", "device"}));
+  app.add_option("--type", type, "Element type of weights and activations; f32 by default")
+      ->check(CLI::IsMember({"f32", "bf16", "f16"}));
   app.add_option("--logits", o.logits, "Write the logits of the first prompt's positions to this safetensors file");
-  auto* theta_option = app.add_option("--rope-theta", theta, "Rotary base, in place of the config's")->check(CLI::PositiveNumber);
+  auto* theta_option =
+      app.add_option("--rope-theta", theta, "Rotary base, in place of the config's")->check(CLI::PositiveNumber);
   app.add_flag("--json", o.json, "Print one JSON object");
   app.add_flag("--stop-at-eos", o.stop_at_eos, "Cut each answer off behind its first end-of-sequence token");
-  app.add_flag("--demo", o.demo, "Run the folder's golden prompts, print a trace of the kernels and compare the tokens");
+  app.add_flag("--demo", o.demo,
+               "Run the folder's golden prompts, print a trace of the kernels and compare the tokens");
   // CLI11 takes arguments in reverse order.
   std::vector<std::string> arguments(argv + 1, argv + argc);
   try {

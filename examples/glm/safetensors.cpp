@@ -19,16 +19,15 @@ using nlohmann::json;
 
 constexpr std::uint64_t max_header_bytes = 100'000'000;
 
-constexpr std::array<dtype, 22> dtypes{{{"BOOL", 8, 0},        {"F4", 4, 1},          {"F6_E2M3", 6, 2},
-                                        {"F6_E3M2", 6, 3},     {"U8", 8, 4},          {"I8", 8, 5},
-                                        {"F8_E5M2", 8, 6},     {"F8_E4M3", 8, 7},     {"F8_E8M0", 8, 8},
-                                        {"F8_E4M3FNUZ", 8, 9}, {"F8_E5M2FNUZ", 8, 10}, {"I16", 16, 11},
-                                        {"U16", 16, 12},       {"F16", 16, 13},       {"BF16", 16, 14},
-                                        {"I32", 32, 15},       {"U32", 32, 16},       {"F32", 32, 17},
-                                        {"C64", 64, 18},       {"F64", 64, 19},       {"I64", 64, 20},
-                                        {"U64", 64, 21}}};
+constexpr std::array<dtype, 22> dtypes{
+    {{"BOOL", 8, 0},         {"F4", 4, 1},      {"F6_E2M3", 6, 2}, {"F6_E3M2", 6, 3}, {"U8", 8, 4},
+     {"I8", 8, 5},           {"F8_E5M2", 8, 6}, {"F8_E4M3", 8, 7}, {"F8_E8M0", 8, 8}, {"F8_E4M3FNUZ", 8, 9},
+     {"F8_E5M2FNUZ", 8, 10}, {"I16", 16, 11},   {"U16", 16, 12},   {"F16", 16, 13},   {"BF16", 16, 14},
+     {"I32", 32, 15},        {"U32", 32, 16},   {"F32", 32, 17},   {"C64", 64, 18},   {"F64", 64, 19},
+     {"I64", 64, 20},        {"U64", 64, 21}}};
 
-/// JSON parsers keep the last of two equal keys; here a name that occurs twice is an error, so the parser's events are watched.
+/// JSON parsers keep the last of two equal keys; here a name that occurs twice is an error, so the parser's events are
+/// watched.
 json parse_unique(const std::string& text) {
   std::vector<std::set<std::string>> open;  // the keys seen so far in each object that is still open
   return json::parse(text, [&open](int, json::parse_event_t event, json& value) {
@@ -80,8 +79,8 @@ tensor_entry parse_entry(const std::string& name, const json& info) {
   const std::uint64_t begin = whole_number(offsets[0], "tensor " + name + ": the begin in data_offsets");
   const std::uint64_t end = whole_number(offsets[1], "tensor " + name + ": the end in data_offsets");
   if (end < begin || end - begin != bits / 8) {
-    fail("tensor ", name, ": data_offsets ", offsets.dump(), " do not span the ", bits / 8, " bytes of ", type_name, " ",
-         to_string(entry.shape));
+    fail("tensor ", name, ": data_offsets ", offsets.dump(), " do not span the ", bits / 8, " bytes of ", type_name,
+         " ", to_string(entry.shape));
   }
   entry.offset = begin;
   entry.bytes = end - begin;
@@ -98,7 +97,8 @@ void check_tiling(const std::map<std::string, tensor_entry>& tensors, std::uint6
   std::uint64_t end = 0;
   for (const auto* named : order) {
     const auto& [name, entry] = *named;
-    if (entry.offset < end) fail("tensor ", name, ": begins at ", entry.offset, ", inside the tensor that ends at ", end);
+    if (entry.offset < end)
+      fail("tensor ", name, ": begins at ", entry.offset, ", inside the tensor that ends at ", end);
     if (entry.offset > end) fail("tensor ", name, ": begins at ", entry.offset, ", which leaves a hole from ", end);
     end = entry.offset + entry.bytes;
   }

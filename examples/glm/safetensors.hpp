@@ -69,8 +69,8 @@ struct tensor_to_write {
   std::vector<std::byte> bytes;
 };
 
-/// Writes the same bytes as the official writer does: tensors by descending rank of their dtype, then by name; the header
-/// padded with spaces to a multiple of 8.
+/// Writes the same bytes as the official writer does: tensors by descending rank of their dtype, then by name; the
+/// header padded with spaces to a multiple of 8.
 void write_safetensors(const std::filesystem::path& path, std::vector<tensor_to_write> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 

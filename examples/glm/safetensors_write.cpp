@@ -14,9 +14,8 @@ void write_safetensors(const std::filesystem::path& path, std::vector<tensor_to_
     if (type == nullptr) fail("tensor ", t.name, ": unknown dtype \"", std::string(t.type), "\"");
     return type->rank;
   };
-  std::sort(tensors.begin(), tensors.end(), [&](const auto& a, const auto& b) {
-    return rank(a) != rank(b) ? rank(a) > rank(b) : a.name < b.name;
-  });
+  std::sort(tensors.begin(), tensors.end(),
+            [&](const auto& a, const auto& b) { return rank(a) != rank(b) ? rank(a) > rank(b) : a.name < b.name; });
 
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;

@@ -37,9 +37,12 @@ std::unique_ptr<session> open_typed(const std::filesystem::path& folder, const c
 
 std::unique_ptr<session> open_session(const std::filesystem::path& folder, const config& c, place where, number type) {
   switch (type) {
-    case number::f32: return open_typed<float>(folder, c, where);
-    case number::bf16: return open_typed<kiln::bf16>(folder, c, where);
-    case number::f16: return open_typed<kiln::f16>(folder, c, where);
+    case number::f32:
+      return open_typed<float>(folder, c, where);
+    case number::bf16:
+      return open_typed<kiln::bf16>(folder, c, where);
+    case number::f16:
+      return open_typed<kiln::f16>(folder, c, where);
   }
   fail("no such element type");
 }

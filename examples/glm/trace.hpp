@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <kiln/core/trace.hpp>
 #include <mutex>
 #include <string_view>
 #include <vector>
-
-#include <kiln/core/trace.hpp>
 
 namespace glm {
 
@@ -30,7 +29,8 @@ class launch_trace {
       for (int i = 0; i < 4; ++i) width[i] = std::max(width[i], static_cast<int>(std::strlen(texts[i])));
     }
     const auto begin = [&](const char* step, const char* program, const char* schedule, const char* fused) {
-      std::fprintf(out, "%-*s  %-*s  %-*s  %-*s", width[0], step, width[1], program, width[2], schedule, width[3], fused);
+      std::fprintf(out, "%-*s  %-*s  %-*s  %-*s", width[0], step, width[1], program, width[2], schedule, width[3],
+                   fused);
     };
     begin("step", "program", "schedule", "fused");
     std::fprintf(out, "  launches     us each     kB each\n");

@@ -1,10 +1,9 @@
 #pragma once
 /// The weights of a model in the run's element type and in the executor's memory.
 #include <cstring>
+#include <kiln/core/numeric.hpp>
 #include <string_view>
 #include <vector>
-
-#include <kiln/core/numeric.hpp>
 
 #include "array.hpp"
 #include "checkpoint.hpp"

@@ -30,7 +30,9 @@ class GlmCheckpoint : public testing::Test {
     }
     return "accepted";
   }
-  void write_index(const std::string& text) const { std::ofstream(folder.path() / "model.safetensors.index.json") << text; }
+  void write_index(const std::string& text) const {
+    std::ofstream(folder.path() / "model.safetensors.index.json") << text;
+  }
 
   scratch_folder folder;
   std::map<std::string, glm::tensor_to_write> tensors;
@@ -45,7 +47,9 @@ TEST_F(GlmCheckpoint, TakesOneFileOrSeveral) {
   for (const auto& wanted : glm::names_of(sharded).all()) {
     EXPECT_EQ(shards.read(wanted).type, "BF16");
     EXPECT_EQ(shards.read(wanted).bytes,
-              make_tensor(wanted.name, golden_json("tiny-glm4")["generator"]["tensors"][wanted.name], golden_json("tiny-glm4")["seed"]).bytes);
+              make_tensor(wanted.name, golden_json("tiny-glm4")["generator"]["tensors"][wanted.name],
+                          golden_json("tiny-glm4")["seed"])
+                  .bytes);
   }
 }
 
@@ -57,7 +61,8 @@ TEST_F(GlmCheckpoint, RefusesBiasesThatAreMissingOrHaveNoPlace) {
   EXPECT_TRUE(says(refusal(), "tensor " + bias + " [32] is missing"));
 
   tensors.insert(std::move(missing));
-  tensors["model.layers.1.self_attn.o_proj.bias"] = glm::float32_tensor("model.layers.1.self_attn.o_proj.bias", {64}, std::vector<float>(64));
+  tensors["model.layers.1.self_attn.o_proj.bias"] =
+      glm::float32_tensor("model.layers.1.self_attn.o_proj.bias", {64}, std::vector<float>(64));
   write();
   EXPECT_TRUE(says(refusal(), "model.layers.1.self_attn.o_proj.bias has no place"));
 
@@ -129,7 +134,8 @@ TEST(GlmTensorNames, FollowTheRemoteCodeLayout) {
   c.names = glm::naming::chatglm;
   const auto names = glm::names_of(c).all();
   EXPECT_EQ(names.size(), 283u);
-  EXPECT_EQ(glm::names_of(c).layers[3].qkv[0].name, "transformer.encoder.layers.3.self_attention.query_key_value.weight");
+  EXPECT_EQ(glm::names_of(c).layers[3].qkv[0].name,
+            "transformer.encoder.layers.3.self_attention.query_key_value.weight");
   EXPECT_EQ(glm::names_of(c).layers[3].qkv[0].shape, (std::vector<std::int64_t>{4608, 4096}));
 }
 

@@ -48,7 +48,8 @@ TEST(GlmConfig, ReadsBothLayoutsOfEachGoldenModelAlike) {
 
 TEST(GlmConfig, FillsAbsentKeysWithTheClassDefaults) {
   for (const char* type : {"glm", "glm4"}) {
-    const auto c = glm::parse_config(std::string(R"({"model_type": ")") + type + R"(", "head_dim": null, "rope_scaling": null})");
+    const auto c =
+        glm::parse_config(std::string(R"({"model_type": ")") + type + R"(", "head_dim": null, "rope_scaling": null})");
     EXPECT_EQ(c.vocabulary, 151552);
     EXPECT_EQ(c.hidden, 4096);
     EXPECT_EQ(c.intermediate, 13696);
@@ -65,12 +66,15 @@ TEST(GlmConfig, FillsAbsentKeysWithTheClassDefaults) {
 }
 
 TEST(GlmConfig, RopeParametersWinOverTheRoot) {
-  const auto rope = [](const std::string& text) { return glm::parse_config(R"({"model_type": "glm", "head_dim": 64, )" + text + "}"); };
+  const auto rope = [](const std::string& text) {
+    return glm::parse_config(R"({"model_type": "glm", "head_dim": 64, )" + text + "}");
+  };
   const auto inner = rope(R"("rope_theta": 1, "partial_rotary_factor": 0.5,
                              "rope_parameters": {"rope_type": "default", "rope_theta": 1000000, "partial_rotary_factor": 0.25})");
   EXPECT_EQ(inner.rope_theta, 1000000.0);
   EXPECT_EQ(inner.rotary_dim, 16);
-  const auto mixed = rope(R"("rope_theta": 77, "partial_rotary_factor": 1.0, "rope_parameters": {"rope_type": "default"})");
+  const auto mixed =
+      rope(R"("rope_theta": 77, "partial_rotary_factor": 1.0, "rope_parameters": {"rope_type": "default"})");
   EXPECT_EQ(mixed.rope_theta, 77.0);
   EXPECT_EQ(mixed.rotary_dim, 64);
   const auto legacy = rope(R"("rope_scaling": {"type": "default", "rope_theta": 5})");
@@ -79,12 +83,14 @@ TEST(GlmConfig, RopeParametersWinOverTheRoot) {
 }
 
 TEST(GlmConfig, TakesAnEosTokenOrAList) {
-  EXPECT_EQ(glm::parse_config(R"({"model_type": "glm", "eos_token_id": 7})").eos_tokens, (std::vector<std::int64_t>{7}));
+  EXPECT_EQ(glm::parse_config(R"({"model_type": "glm", "eos_token_id": 7})").eos_tokens,
+            (std::vector<std::int64_t>{7}));
   EXPECT_TRUE(glm::parse_config(R"({"model_type": "glm", "eos_token_id": null})").eos_tokens.empty());
 }
 
 TEST(GlmConfig, ReadsTheRemoteCodeLayout) {
-  const auto c = glm::parse_config(R"({"model_type": "chatglm", "padded_vocab_size": 65024, "hidden_size": 4096, "ffn_hidden_size": 13696,
+  const auto c = glm::parse_config(
+      R"({"model_type": "chatglm", "padded_vocab_size": 65024, "hidden_size": 4096, "ffn_hidden_size": 13696,
     "num_layers": 28, "num_attention_heads": 32, "kv_channels": 128, "seq_length": 8192, "layernorm_epsilon": 1e-05,
     "multi_query_attention": true, "multi_query_group_num": 2, "add_qkv_bias": true, "rope_ratio": 500, "eos_token_id": 2})");
   EXPECT_EQ(c.names, glm::naming::chatglm);
@@ -98,7 +104,7 @@ TEST(GlmConfig, ReadsTheRemoteCodeLayout) {
 }
 
 TEST(GlmConfig, NamesTheKeyAndTheValueThatIsWrong) {
-    const auto with = [](const std::string& text) { return refusal(R"({"model_type": "glm", )" + text + "}"); };
+  const auto with = [](const std::string& text) { return refusal(R"({"model_type": "glm", )" + text + "}"); };
   EXPECT_TRUE(says(refusal("{"), "parse error"));
   EXPECT_TRUE(says(refusal("[]"), "not a JSON object"));
   EXPECT_TRUE(says(refusal("{}"), "\"model_type\" is missing"));

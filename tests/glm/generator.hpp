@@ -1,6 +1,6 @@
 #pragma once
-/// Weights from an integer hash. The golden models' weights were made by this rule, so a large one need not be stored: every
-/// step is exact, and any machine makes the same bits.
+/// Weights from an integer hash. The golden models' weights were made by this rule, so a large one need not be stored:
+/// every step is exact, and any machine makes the same bits.
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -30,9 +30,12 @@ constexpr std::uint64_t fnv1a(std::string_view text) {
   return hash;
 }
 
-constexpr std::uint64_t state_of(std::string_view tensor, std::uint64_t seed) { return fnv1a(tensor) ^ mix(seed + golden_ratio); }
+constexpr std::uint64_t state_of(std::string_view tensor, std::uint64_t seed) {
+  return fnv1a(tensor) ^ mix(seed + golden_ratio);
+}
 
-/// Element `i` (row-major) of a tensor: uniform in center +- amp. Exact in double, so contraction to fma changes nothing.
+/// Element `i` (row-major) of a tensor: uniform in center +- amp. Exact in double, so contraction to fma changes
+/// nothing.
 constexpr float value(std::uint64_t state, std::uint64_t i, double center, double amp) {
   const std::uint64_t u = mix(state + (i + 1) * golden_ratio) >> 40;
   return static_cast<float>(center + (static_cast<double>(2 * u + 1) * 0x1p-24 - 1.0) * amp);

@@ -28,7 +28,8 @@ TEST(GlmGenerator, MakesEveryTensorOfTheShards) {
   const auto golden = golden_json("tiny-glm4");
   std::size_t compared = 0;
   for (int shard = 1; shard <= 4; ++shard) {
-    const glm::safetensors_file file(model_folder("tiny-glm4") / ("model-0000" + std::to_string(shard) + "-of-00004.safetensors"));
+    const glm::safetensors_file file(model_folder("tiny-glm4") /
+                                     ("model-0000" + std::to_string(shard) + "-of-00004.safetensors"));
     for (const auto& [name, entry] : file.tensors()) {
       const auto made = make_tensor(name, golden.at("generator").at("tensors").at(name), golden.at("seed"));
       EXPECT_EQ(made.shape, entry.shape) << name;

@@ -57,8 +57,8 @@ class scratch_folder {
 /// One golden prompt: its ids, the greedy tokens that follow, and the name under which its tensors are stored.
 struct golden_prompt {
   sequence ids, greedy;
-  std::string prefix;        ///< "" or "ragged.1."
-  std::size_t batch_index;   ///< its place in the stored batch
+  std::string prefix;       ///< "" or "ragged.1."
+  std::size_t batch_index;  ///< its place in the stored batch
 };
 
 inline std::vector<sequence> rows_of(const glm::safetensors_file& file, const std::string& name) {
@@ -84,7 +84,8 @@ inline std::vector<golden_prompt> golden_prompts(const glm::safetensors_file& fi
 }
 
 /// The part of a stored tensor [batch, ...] that belongs to one prompt.
-inline std::vector<float> golden_values(const glm::safetensors_file& file, const golden_prompt& prompt, const std::string& name) {
+inline std::vector<float> golden_values(const glm::safetensors_file& file, const golden_prompt& prompt,
+                                        const std::string& name) {
   const auto all = file.values<float>(prompt.prefix + name);
   const auto batch = static_cast<std::size_t>(file.at(prompt.prefix + name).shape[0]);
   const std::size_t each = all.size() / batch;

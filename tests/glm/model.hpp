@@ -1,5 +1,6 @@
 #pragma once
-/// Models for the tests: the golden ones, and small ones of any shape whose tensors a test may change before they are loaded.
+/// Models for the tests: the golden ones, and small ones of any shape whose tensors a test may change before they are
+/// loaded.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -22,8 +23,11 @@ struct made_model {
   explicit made_model(const glm::config& c) : config(c) {
     for (const auto& name : glm::names_of(c).all()) {
       const bool norm = name.name.find("norm") != std::string::npos;
-      const double amp = norm ? 0.25 : name.shape.size() == 1 ? 0.125 : std::ldexp(1.0, -int(std::log2(double(name.shape[1])) / 2));
-      tensors[name.name] = make_tensor(name.name, {{"shape", name.shape}, {"center", norm ? 1.0 : 0.0}, {"amp", amp}}, 7);
+      const double amp = norm                     ? 0.25
+                         : name.shape.size() == 1 ? 0.125
+                                                  : std::ldexp(1.0, -int(std::log2(double(name.shape[1])) / 2));
+      tensors[name.name] =
+          make_tensor(name.name, {{"shape", name.shape}, {"center", norm ? 1.0 : 0.0}, {"amp", amp}}, 7);
     }
   }
   /// The stored weights of tiny-glm, tiny-glm4 or mid-glm.
@@ -80,6 +84,36 @@ std::vector<float> all_logits(glm::forward<T, Executor>& forward, const sequence
   auto cache = forward.make_cache(1, kiln::index(prompt.size()));
   forward.run({prompt}, cache, glm::positions::all);
   return forward.logits();
+}
+
+/// Runs all prompts of the middle model as one ragged batch: `near(got, want)` for each prompt's last logits, then
+/// `count` greedy tokens, which have to be the golden ones for the first `sure` prompts.
+template <class T, class Executor, class Near>
+void check_middle_model(glm::forward<T, Executor>& forward, const glm::safetensors_file& values, std::size_t count,
+                        std::size_t sure, Near near) {
+  const auto prompts = golden_prompts(values);
+  std::vector<sequence> next;
+  for (const auto& p : prompts) next.push_back(p.ids);
+  auto cache = forward.make_cache(kiln::index(prompts.size()), 100);
+  for (std::size_t i = 0; i < count; ++i) {
+    forward.run(next, cache, glm::positions::last);
+    if (i == 0) {
+      const auto logits = forward.logits();
+      const std::size_t vocabulary = logits.size() / prompts.size();
+      for (std::size_t b = 0; b < prompts.size(); ++b) {
+        const auto at = logits.begin() + std::ptrdiff_t(b * vocabulary);
+        near(std::vector<float>(at, at + std::ptrdiff_t(vocabulary)),
+             golden_values(values, prompts[b], "ref.last_logits"));
+      }
+    }
+    const sequence chosen = forward.greedy();
+    for (std::size_t b = 0; b < prompts.size(); ++b) {
+      if (b < sure) {
+        EXPECT_EQ(chosen[b], prompts[b].greedy[i]) << "prompt " << b << ", token " << i;
+      }
+      next[b] = {prompts[b].greedy[i]};
+    }
+  }
 }
 
 }  // namespace glm_test

@@ -54,12 +54,14 @@ class reference {
     result.hidden.push_back(x);
     for (std::int64_t n = 0; n < c.layers; ++n) {
       const std::string layer = "model.layers." + std::to_string(n) + ".";
-      add(x, attention(norm(x, layer + "input_layernorm"), layer + "self_attn.", rows), layer + "post_self_attn_layernorm");
+      add(x, attention(norm(x, layer + "input_layernorm"), layer + "self_attn.", rows),
+          layer + "post_self_attn_layernorm");
       add(x, mlp(norm(x, layer + "post_attention_layernorm"), layer + "mlp.", rows), layer + "post_mlp_layernorm");
       result.hidden.push_back(x);
     }
     result.final_norm = norm(x, "model.norm");
-    result.logits = linear(result.final_norm, rows, c.tied_head ? "model.embed_tokens" : "lm_head", c.vocabulary, c.hidden);
+    result.logits =
+        linear(result.final_norm, rows, c.tied_head ? "model.embed_tokens" : "lm_head", c.vocabulary, c.hidden);
     return result;
   }
 
@@ -136,7 +138,8 @@ class reference {
         }
         for (double& e : p) sum += e = std::exp(e - largest);
         for (std::size_t key = 0; key <= row; ++key) {
-          for (std::size_t d = 0; d < dim; ++d) context[row * width + head * dim + d] += p[key] / sum * v[key * kv_width + kv + d];
+          for (std::size_t d = 0; d < dim; ++d)
+            context[row * width + head * dim + d] += p[key] / sum * v[key * kv_width + kv + d];
         }
       }
     }

@@ -16,15 +16,19 @@ class GlmReference : public testing::TestWithParam<const char*> {};
 TEST_P(GlmReference, GivesTheGoldenLogitsAndHiddenStates) {
   const std::string model = GetParam();
   const glm::safetensors_file golden(model_folder(model) / "golden.safetensors");
-  const reference forward(glm::read_config(model_folder(model) / "config.json"), widened(make_weights(golden_json(model))));
+  const reference forward(glm::read_config(model_folder(model) / "config.json"),
+                          widened(make_weights(golden_json(model))));
   for (const golden_prompt& prompt : golden_prompts(golden)) {
     const auto result = forward.run(prompt.ids);
     EXPECT_LE(relative_error(narrowed(result.logits), golden_values(golden, prompt, "ref.logits")), 0x1p-23);
     if (prompt.prefix.empty()) {
       EXPECT_LE(relative_error(narrowed(result.hidden[0]), golden_values(golden, prompt, "ref.hidden.embed")), 0x1p-23);
-      EXPECT_LE(relative_error(narrowed(result.hidden[1]), golden_values(golden, prompt, "ref.hidden.layer_00")), 0x1p-23);
-      EXPECT_LE(relative_error(narrowed(result.hidden[2]), golden_values(golden, prompt, "ref.hidden.layer_01")), 0x1p-23);
-      EXPECT_LE(relative_error(narrowed(result.final_norm), golden_values(golden, prompt, "ref.hidden.final_norm")), 0x1p-23);
+      EXPECT_LE(relative_error(narrowed(result.hidden[1]), golden_values(golden, prompt, "ref.hidden.layer_00")),
+                0x1p-23);
+      EXPECT_LE(relative_error(narrowed(result.hidden[2]), golden_values(golden, prompt, "ref.hidden.layer_01")),
+                0x1p-23);
+      EXPECT_LE(relative_error(narrowed(result.final_norm), golden_values(golden, prompt, "ref.hidden.final_norm")),
+                0x1p-23);
     }
   }
 }

@@ -46,7 +46,8 @@ TEST_P(SafetensorsRefusal, NamesTheRuleAndTheFile) {
   EXPECT_TRUE(says(text, "made.safetensors"));
 }
 
-std::string entry(const std::string& name, const std::string& dtype, const std::string& shape, const std::string& offsets) {
+std::string entry(const std::string& name, const std::string& dtype, const std::string& shape,
+                  const std::string& offsets) {
   return "\"" + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}";
 }
 
@@ -59,7 +60,8 @@ INSTANTIATE_TEST_SUITE_P(
         broken_header{"ByteOrderMark", "\xEF\xBB\xBF{}", 0, "does not begin with {"},
         broken_header{"ZeroByte", std::string("{}\0", 3), 0, "zero byte"},
         broken_header{"InvalidUtf8", "{\"\xFF\":1}", 0, "invalid"},
-        broken_header{"NameTwice", "{" + entry("a", "F32", "[1]", "[0,4]") + "," + entry("a", "F32", "[1]", "[4,8]") + "}", 8,
+        broken_header{"NameTwice",
+                      "{" + entry("a", "F32", "[1]", "[0,4]") + "," + entry("a", "F32", "[1]", "[4,8]") + "}", 8,
                       "\"a\" twice"},
         broken_header{"KeyTwice", R"({"a":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4,
                       "\"dtype\" twice"},
@@ -72,12 +74,14 @@ INSTANTIATE_TEST_SUITE_P(
         broken_header{"BytesOverflow", "{" + entry("a", "F64", "[2305843009213693952]", "[0,4]") + "}", 4, "64 bits"},
         broken_header{"ThreeOffsets", "{" + entry("a", "F32", "[1]", "[0,4,8]") + "}", 8, "[begin, end]"},
         broken_header{"EndBeforeBegin", "{" + entry("a", "F32", "[1]", "[4,0]") + "}", 4, "do not span"},
-        broken_header{"SizeIsNotTheShapes", "{" + entry("a", "F32", "[2]", "[0,4]") + "}", 4, "do not span the 8 bytes"},
+        broken_header{"SizeIsNotTheShapes", "{" + entry("a", "F32", "[2]", "[0,4]") + "}", 4,
+                      "do not span the 8 bytes"},
         broken_header{"HalfAByte", "{" + entry("a", "F4", "[3]", "[0,1]") + "}", 1, "whole bytes"},
         broken_header{"FirstIsNotZero", "{" + entry("a", "F32", "[1]", "[4,8]") + "}", 8, "hole from 0"},
-        broken_header{"Hole", "{" + entry("a", "F32", "[1]", "[0,4]") + "," + entry("b", "F32", "[1]", "[8,12]") + "}", 12,
-                      "hole from 4"},
-        broken_header{"Overlap", "{" + entry("a", "F32", "[2]", "[0,8]") + "," + entry("b", "F32", "[1]", "[4,8]") + "}", 8,
+        broken_header{"Hole", "{" + entry("a", "F32", "[1]", "[0,4]") + "," + entry("b", "F32", "[1]", "[8,12]") + "}",
+                      12, "hole from 4"},
+        broken_header{"Overlap",
+                      "{" + entry("a", "F32", "[2]", "[0,8]") + "," + entry("b", "F32", "[1]", "[4,8]") + "}", 8,
                       "inside the tensor that ends at 8"},
         broken_header{"DataBehindTheLast", "{" + entry("a", "F32", "[1]", "[0,4]") + "}", 5, "5 bytes of data"},
         broken_header{"DataCutOff", "{" + entry("a", "F32", "[1]", "[0,4]") + "}", 3, "3 bytes of data"},
@@ -102,8 +106,9 @@ TEST(Safetensors, RefusesFilesWhoseLengthsCannotBe) {
 
 TEST(Safetensors, AcceptsWhatTheFormatAllows) {
   const scratch_folder folder;
-  const std::string header = " {" + entry("later", "BF16", "[2,3]", "[4,16]") + "," + entry("empty", "F32", "[0,5]", "[4,4]") + "," +
-                             entry("scalar", "F32", "[]", "[0,4]") + "," + entry("none", "I64", "[0]", "[16,16]") +
+  const std::string header = " {" + entry("later", "BF16", "[2,3]", "[4,16]") + "," +
+                             entry("empty", "F32", "[0,5]", "[4,4]") + "," + entry("scalar", "F32", "[]", "[0,4]") +
+                             "," + entry("none", "I64", "[0]", "[16,16]") +
                              ",\"__metadata__\":{\"format\":\"pt\"}} \n\t ";
   const glm::safetensors_file file(file_with(folder, header, 16));
   EXPECT_EQ(file.tensors().size(), 4u);
@@ -121,7 +126,8 @@ TEST(Safetensors, WritesWhatItReads) {
   const scratch_folder folder;
   const fs::path path = folder.path() / "out.safetensors";
   const std::vector<float> values{1.5f, -0.0f, 3e38f, 1e-42f, 7, 8};
-  glm::write_safetensors(path, {glm::float32_tensor("logits", {2, 3}, values), glm::float32_tensor("empty", {0, 4}, {})});
+  glm::write_safetensors(path,
+                         {glm::float32_tensor("logits", {2, 3}, values), glm::float32_tensor("empty", {0, 4}, {})});
   const glm::safetensors_file file(path);
   EXPECT_EQ(file.at("logits").shape, (std::vector<std::int64_t>{2, 3}));
   const auto read = file.values<float>("logits");
@@ -134,7 +140,8 @@ TEST(Safetensors, RefusesToWriteWhatCannotBeRead) {
   const scratch_folder folder;
   const fs::path path = folder.path() / "out.safetensors";
   EXPECT_THROW(glm::write_safetensors(path, {glm::float32_tensor("a", {2}, {1.0f})}), glm::error);
-  EXPECT_THROW(glm::write_safetensors(path, {glm::float32_tensor("a", {1}, {1}), glm::float32_tensor("a", {1}, {1})}), glm::error);
+  EXPECT_THROW(glm::write_safetensors(path, {glm::float32_tensor("a", {1}, {1}), glm::float32_tensor("a", {1}, {1})}),
+               glm::error);
   EXPECT_THROW(glm::write_safetensors(folder.path() / "no" / "such", {}), glm::error);
 }
 
