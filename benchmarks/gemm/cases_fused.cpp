@@ -1,0 +1,58 @@
+// Epilogues that ride along, against the faster plain product plus the extra bytes at the rate of a copy.
+#include <benchmarks/gemm/case.hpp>
+
+#include <algorithm>
+
+namespace bench {
+
+namespace {
+
+/// Bytes per microsecond, read plus written, of a large copy within the device.
+double copy_rate() {
+  static const double rate = [] {
+    constexpr std::size_t half = 512u << 20;
+    const memory from(half), to(half);
+    fill(from, element::bf16, -1, 1, 7);
+    const timing t = measure({[&](cudaStream_t s, int) { need(cudaMemcpyAsync(to.at(), from.at(), half, cudaMemcpyDeviceToDevice, s), "copy"); }}, 1,
+                             global_settings().timing);
+    return 2.0 * half / t.microseconds[0];
+  }();
+  return rate;
+}
+
+void gelu_case(benchmark::State& state, bool erf, std::int64_t m, std::int64_t n, std::int64_t k) {
+  const double rate = copy_rate();
+  one_case c({.m = m, .n = n, .k = k, .residual = true, .b_amplitude = 1.0f / 32});
+  c.add_kiln("kiln", erf ? bias_gelu_residual(c.p) : bias_gelu_tanh_residual(c.p),
+             erf ? epilogue::bias_gelu_residual : epilogue::bias_gelu_tanh_residual, accumulation::float32);
+  c.add_kiln("kiln_plain", plain_bf16(c.p), epilogue::none, accumulation::float32);
+  c.add_lt("lt", {}, accumulation::float32);
+  const timing t = c.run(state);
+  const double plain = *std::min_element(t.microseconds.begin() + 1, t.microseconds.end());
+  const double extra = (2.0 * static_cast<double>(m) + 4) * static_cast<double>(n) / rate;  // residual in bf16, bias in float32
+  state.counters["bound_us"] = plain + extra;
+  state.counters["vs_bound"] = (plain + extra) / t.microseconds[0];
+  state.counters["copy_GBps"] = rate * 1e-3;
+}
+
+void swiglu_case(benchmark::State& state, std::int64_t m) {
+  one_case c({.m = m, .n = 13696, .k = 4096, .products = 2, .b_amplitude = 1.0f / 32});
+  c.add_kiln("kiln", swiglu(c.p), epilogue::swiglu, accumulation::float32);
+  c.add_lt("lt", {}, accumulation::float32);
+  c.run(state);
+}
+
+}  // namespace
+
+void register_fused() {
+  for (const bool erf : {false, true}) {
+    const std::string group = erf ? "fused/bias_gelu_erf_residual/" : "fused/bias_gelu_tanh_residual/";
+    register_case(group + "square/4096", [=](benchmark::State& s) { gelu_case(s, erf, 4096, 4096, 4096); });
+    for (const std::int64_t m : {512, 1024, 2048, 4096, 8192})
+      register_case(group + "down/m" + std::to_string(m), [=](benchmark::State& s) { gelu_case(s, erf, m, 4096, 13696); });
+  }
+  for (const std::int64_t m : {512, 1024, 2048, 4096, 8192})
+    register_case("fused/swiglu/gate_up/m" + std::to_string(m), [=](benchmark::State& s) { swiglu_case(s, m); });
+}
+
+}  // namespace bench
