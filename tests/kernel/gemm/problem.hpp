@@ -187,8 +187,25 @@ void expect_products(Fixture& test, std::uint64_t seed) {
       for (const index k : odd) check({m, n, k, 1}, ++number);
   const auto below = [&](std::uint64_t i, index limit) { return static_cast<index>(hash(seed + 77, i) % static_cast<std::uint64_t>(limit)); };
   for (std::uint64_t i = 0; i < 10; ++i) check({1 + below(4 * i, 90), 1 + below(4 * i + 1, 90), below(4 * i + 2, 200), 1 + below(4 * i + 3, 3)}, ++number);
-  if (std::decay_t<decltype(ex)>::on_host) return;
-  for (const product_extents e : {product_extents{300, 520, 391, 1}, {257, 129, 1000, 2}, {1, 4099, 256, 1}, {1031, 8, 72, 3}, {640, 768, 512, 1}}) check(e, ++number);
+  if constexpr (!std::decay_t<decltype(ex)>::on_host)
+    for (const product_extents e : {product_extents{300, 520, 391, 1}, {257, 129, 1000, 2}, {1, 4099, 256, 1}, {1031, 8, 72, 3}, {640, 768, 512, 1}}) check(e, ++number);
+}
+
+/// A pinned configuration on a few extents, watched on the host. `aligned`: operands as TMA needs them.
+template <class Ta, class Tb, class Out, int UnitA, int UnitB, class Config, class Fixture, class E>
+void expect_pinned(Fixture& test, const E& ex, std::initializer_list<product_extents> all, std::uint64_t seed, bool aligned = false) {
+  std::uint64_t number = 0;
+  for (const product_extents& e : all) {
+    const std::uint64_t bits = hash(seed, ++number);
+    const placed a = aligned ? placed::wide_pitch : any_placement(bits), b = aligned ? placed::wide_pitch : any_placement(bits >> 8);
+    expect_product<Ta, Tb, Out, UnitA, UnitB, by_rows, Config>(test, ex, e, bits, a, b, any_placement(bits >> 16));
+  }
+}
+
+template <class E>
+auto watched(const E& ex) {
+  if constexpr (E::on_host) return ex.with_checks();
+  else return ex;
 }
 
 }  // namespace kiln::test

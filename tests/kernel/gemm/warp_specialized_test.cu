@@ -1,0 +1,76 @@
+// Pinned configurations for Hopper: on the host under watch, with roles and copies in kind and unkind orders; on a GPU of
+// compute capability 9.0 as they are.
+#include <kiln/arch/host/driver.hpp>
+
+#include "tests/kernel/gemm/problem.hpp"
+
+namespace kiln::test {
+namespace {
+
+template <class E>
+class gemm_warp_specialized : public on_executor<E> {
+ protected:
+  void SetUp() override {
+    on_executor<E>::SetUp();
+#if defined(__CUDACC__)
+    if (!E::on_host && !this->IsSkipped() && (!detail::builds_for_hopper || device_attribute(cudaDevAttrComputeCapabilityMajor, 0) != 9))
+      GTEST_SKIP() << "needs a GPU of compute capability 9.0 and a build for sm_90a";
+#endif
+  }
+};
+TYPED_TEST_SUITE(gemm_warp_specialized, executors, executor_names);
+
+constexpr std::initializer_list<product_extents> few = {{1, 1, 1, 1}, {200, 100, 136, 1}, {130, 65, 33, 2}};
+
+template <class Ta, class Tb, class Out, int UnitA, int UnitB, class Config, class Fixture>
+void expect_all_orders(Fixture& test, std::uint64_t seed) {
+  const auto ex = watched(test.executor());
+  const auto run = [&](const auto& with, std::uint64_t s) { expect_pinned<Ta, Tb, Out, UnitA, UnitB, Config>(test, with, few, seed + s, true); };
+  run(ex, 0);
+  if constexpr (std::decay_t<decltype(ex)>::on_host) {
+    run(ex.with_order(order::late), 100);
+    run(ex.with_order(order::random, seed), 200);
+    run(ex.with_order(order::random, seed + 1), 300);
+  }
+}
+
+TYPED_TEST(gemm_warp_specialized, f16_rows_times_columns) {
+  expect_all_orders<f16, f16, f16, by_rows, by_columns, config<tile<128, 64, 64>, stages<3>, warp_specialized>>(*this, 51);
+}
+TYPED_TEST(gemm_warp_specialized, bf16_columns_times_rows_in_clusters) {
+  expect_all_orders<bf16, bf16, float, by_columns, by_rows, config<tile<128, 128, 64>, stages<2>, cluster<2>, warp_specialized>>(*this, 52);
+}
+TYPED_TEST(gemm_warp_specialized, bf16_rows_times_columns_in_clusters) {
+  expect_all_orders<bf16, bf16, bf16, by_rows, by_columns, config<tile<128, 32, 64>, stages<4>, cluster<2>, warp_specialized>>(*this, 53);
+}
+TYPED_TEST(gemm_warp_specialized, tiles_of_256_rows) {
+  expect_all_orders<f16, f16, float, by_rows, by_rows, config<tile<256, 64, 64>, stages<2>, warp_specialized>>(*this, 54);
+}
+TYPED_TEST(gemm_warp_specialized, int8) {
+  expect_all_orders<std::int8_t, std::int8_t, std::int32_t, by_rows, by_columns, config<tile<128, 64, 128>, stages<2>, warp_specialized>>(*this, 55);
+}
+TYPED_TEST(gemm_warp_specialized, floats_of_8_bits_promoted) {
+  expect_all_orders<e4m3, e5m2, bf16, by_rows, by_columns, config<tile<128, 64, 128>, stages<2>, warp_specialized>>(*this, 56);
+}
+
+/// Small integers are exact however few bits the units keep.
+TYPED_TEST(gemm_warp_specialized, fast_accumulation_is_exact_for_small_integers) {
+  using E = TypeParam;
+  constexpr index m = 130, n = 70, k = 272;
+  const auto a = small_integers<e4m3>(m * k, 1, -2, 2), b = small_integers<e4m3>(n * k, 2, -2, 2);
+  auto &da = this->template input<e4m3>(a), &db = this->template input<e4m3>(b);
+  auto& d = this->template output<float>(m * n);
+  const status s = gemm<config<tile<128, 64, 128>, stages<2>, fast_accumulation, warp_specialized>>(
+      this->executor(), view_on<E>(da.data(), m, k), transposed(view_on<E>(db.data(), n, k)), store(view_on<E>(d.data(), m, n), acc));
+  ASSERT_TRUE(s.ok()) << s.message();
+  const auto result = d.values();
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::size_t l = 0; l < k; ++l) sum += as_double(a[i * k + l]) * as_double(b[j * k + l]);
+      ASSERT_EQ(as_double(result[i * n + j]), sum) << i << ", " << j;
+    }
+}
+
+}  // namespace
+}  // namespace kiln::test
