@@ -1,6 +1,5 @@
-#include <benchmarks/gemm/case.hpp>
-
 #include <algorithm>
+#include <benchmarks/gemm/case.hpp>
 
 namespace bench {
 
@@ -9,15 +8,16 @@ const reference& one_case::expected() {
   return *reference_;
 }
 
-void one_case::check(const launcher& launch, const std::string& name, epilogue e, accumulation how, const memory& d, std::size_t step, element type,
-                     std::int64_t columns, std::int64_t pitch) {
+void one_case::check(const launcher& launch, const std::string& name, epilogue e, accumulation how, const memory& d,
+                     std::size_t step, element type, std::int64_t columns, std::int64_t pitch) {
   need(cudaMemset(d.at(), 0xff, step), "cudaMemset");  // a NaN in every float, -1 in an integer
   const stream s;
   need(cudaDeviceSynchronize(), "cudaMemset");
   launch(s, 0);
   s.wait();
   const double worst = expected().worst(e, how, d.at(), type, columns, pitch);
-  if (!(worst <= 1)) throw failure("wrong result: " + name + " is off by " + std::to_string(worst) + " times the bound");
+  if (!(worst <= 1))
+    throw failure("wrong result: " + name + " is off by " + std::to_string(worst) + " times the bound");
 }
 
 launcher one_case::launcher_of(const kiln_side& side, bool with_workspace) {
@@ -25,7 +25,8 @@ launcher one_case::launcher_of(const kiln_side& side, bool with_workspace) {
   const kiln_side& kept = kiln_.back();
   const std::size_t bytes = with_workspace ? workspace_bytes : 0;
   return [this, &kept, bytes](cudaStream_t s, int set) {
-    if (!kept.runs[static_cast<std::size_t>(set)](s, bytes > 0 ? scratch_.at() : nullptr, bytes)) throw failure("Kiln refused a launch");
+    if (!kept.runs[static_cast<std::size_t>(set)](s, bytes > 0 ? scratch_.at() : nullptr, bytes))
+      throw failure("Kiln refused a launch");
   };
 }
 
@@ -42,7 +43,8 @@ void one_case::add_kiln(const std::string& name, const kiln_side& side, epilogue
   if (global_settings().whole_tiles && side.cut) add(name + "_whole_tiles", launcher_of(side, false));
 }
 
-void one_case::add_best_kiln(const std::string& name, const std::vector<kiln_side>& sides, epilogue e, accumulation how) {
+void one_case::add_best_kiln(const std::string& name, const std::vector<kiln_side>& sides, epilogue e,
+                             accumulation how) {
   std::vector<launcher> all;
   for (const kiln_side& side : sides) {
     if (!side.error.empty()) throw failure(name + ": " + side.error);
@@ -82,7 +84,8 @@ bool one_case::add_lt(const std::string& name, const lt_settings& settings, accu
     return false;
   }
   const launcher best = all[fastest(all, p.sets, global_settings().timing)];
-  check(best, name, settings.row_wise_scales ? epilogue::scaled : epilogue::none, how, d, step, settings.out, columns, pitch);
+  check(best, name, settings.row_wise_scales ? epilogue::scaled : epilogue::none, how, d, step, settings.out, columns,
+        pitch);
   add(name, best);
   lt_algorithms_ = static_cast<int>(all.size());
   return true;

@@ -1,11 +1,11 @@
 #pragma once
 /// One case: a problem, those who compete on it, the check of each, and what is reported.
 #include <benchmark/benchmark.h>
+
 #include <benchmarks/gemm/cublaslt.hpp>
 #include <benchmarks/gemm/kiln_side.hpp>
 #include <benchmarks/gemm/reference.hpp>
 #include <benchmarks/gemm/timing.hpp>
-
 #include <list>
 #include <optional>
 #include <string>
@@ -51,8 +51,8 @@ class one_case {
   std::string label;
 
  private:
-  void check(const launcher&, const std::string& name, epilogue, accumulation, const memory& d, std::size_t step, element, std::int64_t columns,
-             std::int64_t pitch);
+  void check(const launcher&, const std::string& name, epilogue, accumulation, const memory& d, std::size_t step,
+             element, std::int64_t columns, std::int64_t pitch);
   const reference& expected();
   launcher launcher_of(const kiln_side&, bool with_workspace = true);
   void describe(const kiln_side&);
@@ -70,15 +70,19 @@ class one_case {
 /// Registers a case whose body may throw `failure`.
 template <class Body>
 void register_case(const std::string& name, Body body) {
-  benchmark::RegisterBenchmark(name.c_str(), [body](benchmark::State& state) {
-    try {
-      body(state);
-    } catch (const std::exception& e) {
-      ++failures();
-      state.SkipWithError(e.what());
-      (void)cudaGetLastError();
-    }
-  })->Iterations(1)->UseManualTime()->Unit(benchmark::kMicrosecond);
+  benchmark::RegisterBenchmark(name.c_str(),
+                               [body](benchmark::State& state) {
+                                 try {
+                                   body(state);
+                                 } catch (const std::exception& e) {
+                                   ++failures();
+                                   state.SkipWithError(e.what());
+                                   (void)cudaGetLastError();
+                                 }
+                               })
+      ->Iterations(1)
+      ->UseManualTime()
+      ->Unit(benchmark::kMicrosecond);
 }
 
 void register_plain();
@@ -93,6 +97,7 @@ struct projection {
   std::int64_t n, k;
 };
 /// The matrices of a layer of GLM-4-9B.
-inline constexpr projection glm_projections[] = {{"qkv", 4608, 4096}, {"o", 4096, 4096}, {"gate_up", 27392, 4096}, {"down", 4096, 13696}};
+inline constexpr projection glm_projections[] = {
+    {"qkv", 4608, 4096}, {"o", 4096, 4096}, {"gate_up", 27392, 4096}, {"down", 4096, 13696}};
 
 }  // namespace bench

@@ -1,7 +1,6 @@
 // Extents that no tile divides, pinned sm80 kernels, and what a run costs the host.
-#include <benchmarks/gemm/case.hpp>
-
 #include <algorithm>
+#include <benchmarks/gemm/case.hpp>
 #include <chrono>
 #include <memory>
 
@@ -20,7 +19,8 @@ void ragged_case(benchmark::State& state, std::int64_t m, std::int64_t n, std::i
   one_case c({.m = m, .n = n, .k = k, .alignment = alignment});
   c.add_kiln("kiln", plain_bf16(c.p), epilogue::none, accumulation::float32);
   c.add("rounded", [&](cudaStream_t s, int set) {
-    if (!rounded.runs[static_cast<std::size_t>(set % whole.p.sets)](s, scratch.at(), scratch.bytes())) throw failure("Kiln refused a launch");
+    if (!rounded.runs[static_cast<std::size_t>(set % whole.p.sets)](s, scratch.at(), scratch.bytes()))
+      throw failure("Kiln refused a launch");
   });
   c.add_lt("lt", {}, accumulation::float32);
   c.run(state);
@@ -29,8 +29,11 @@ void ragged_case(benchmark::State& state, std::int64_t m, std::int64_t n, std::i
 void sm80_case(benchmark::State& state, element in, std::int64_t edge) {
   const bool integers = in == element::int8;
   one_case c({.in = in, .out = integers ? element::int32 : in, .m = edge, .n = edge, .k = edge});
-  c.add_kiln("kiln", integers ? plain_sm80_int8(c.p) : in == element::f16 ? plain_sm80_f16(c.p) : plain_sm80_bf16(c.p), epilogue::none,
-             accumulation::float32);
+  c.add_kiln("kiln",
+             integers             ? plain_sm80_int8(c.p)
+             : in == element::f16 ? plain_sm80_f16(c.p)
+                                  : plain_sm80_bf16(c.p),
+             epilogue::none, accumulation::float32);
   c.add_lt("lt", {.out = c.p.out}, accumulation::float32);
   c.run(state);
 }

@@ -19,9 +19,11 @@ void register_plain() {
     const std::string group = type == element::bf16 ? "bf16/" : "f16/";
     for (const projection& w : glm_projections)
       for (const std::int64_t m : {256, 512, 1024, 2048, 4096, 8192})
-        register_case(group + w.name + "/m" + std::to_string(m), [=](benchmark::State& s) { plain_case(s, type, m, w.n, w.k); });
+        register_case(group + w.name + "/m" + std::to_string(m),
+                      [=](benchmark::State& s) { plain_case(s, type, m, w.n, w.k); });
     for (const std::int64_t edge : {1024, 2048, 4096, 8192, 16384})
-      register_case(group + "square/" + std::to_string(edge), [=](benchmark::State& s) { plain_case(s, type, edge, edge, edge); });
+      register_case(group + "square/" + std::to_string(edge),
+                    [=](benchmark::State& s) { plain_case(s, type, edge, edge, edge); });
   }
 }
 

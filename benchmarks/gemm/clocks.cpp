@@ -1,6 +1,7 @@
-#include <benchmarks/gemm/clocks.hpp>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
+
+#include <benchmarks/gemm/clocks.hpp>
 
 namespace bench {
 
@@ -27,7 +28,8 @@ struct nvml {
     find(version, "nvmlSystemGetDriverVersion");
     char bus[32] = {};
     int current = 0;
-    if (cudaGetDevice(&current) != cudaSuccess || cudaDeviceGetPCIBusId(bus, sizeof bus, current) != cudaSuccess) return;
+    if (cudaGetDevice(&current) != cudaSuccess || cudaDeviceGetPCIBusId(bus, sizeof bus, current) != cudaSuccess)
+      return;
     if (!find(clock, "nvmlDeviceGetClockInfo") || !find(temperature, "nvmlDeviceGetTemperature") ||
         !find(power, "nvmlDeviceGetPowerUsage") || by_bus(bus, &device) != 0)
       device = nullptr;

@@ -14,12 +14,18 @@ void need_lt(cublasStatus_t s, const char* what) {
 }
 cudaDataType_t type_of(element e) {
   switch (e) {
-    case element::bf16: return CUDA_R_16BF;
-    case element::f16: return CUDA_R_16F;
-    case element::e4m3: return CUDA_R_8F_E4M3;
-    case element::int8: return CUDA_R_8I;
-    case element::int32: return CUDA_R_32I;
-    case element::f32: return CUDA_R_32F;
+    case element::bf16:
+      return CUDA_R_16BF;
+    case element::f16:
+      return CUDA_R_16F;
+    case element::e4m3:
+      return CUDA_R_8F_E4M3;
+    case element::int8:
+      return CUDA_R_8I;
+    case element::int32:
+      return CUDA_R_32I;
+    case element::f32:
+      return CUDA_R_32F;
   }
   return CUDA_R_32F;
 }
@@ -59,7 +65,8 @@ bool lt_gemm::available() { return true; }
 std::string lt_gemm::version() { return std::to_string(cublasLtGetVersion()); }
 int lt_gemm::size() const { return state_->count; }
 
-lt_gemm::lt_gemm(const problem& p, const lt_settings& settings, void* workspace, void* d, std::size_t d_step, std::int64_t ldd)
+lt_gemm::lt_gemm(const problem& p, const lt_settings& settings, void* workspace, void* d, std::size_t d_step,
+                 std::int64_t ldd)
     : state_(new state{p, workspace, d, d_step, p.in == element::int8}) {
   state& s = *state_;
   need_lt(s.integers ? cublasLtMatmulDescCreate(&s.operation, CUBLAS_COMPUTE_32I, CUDA_R_32I)
@@ -78,15 +85,17 @@ lt_gemm::lt_gemm(const problem& p, const lt_settings& settings, void* workspace,
     return;
 #endif
   }
-  const auto m = static_cast<std::uint64_t>(p.m), n = static_cast<std::uint64_t>(p.n * p.products), k = static_cast<std::uint64_t>(p.k);
+  const auto m = static_cast<std::uint64_t>(p.m), n = static_cast<std::uint64_t>(p.n * p.products),
+             k = static_cast<std::uint64_t>(p.k);
   need_lt(cublasLtMatrixLayoutCreate(&s.a, type_of(p.in), k, n, p.ldb), "cublasLtMatrixLayoutCreate");
   need_lt(cublasLtMatrixLayoutCreate(&s.b, type_of(p.in), k, m, p.lda), "cublasLtMatrixLayoutCreate");
   need_lt(cublasLtMatrixLayoutCreate(&s.out, type_of(settings.out), n, m, ldd), "cublasLtMatrixLayoutCreate");
   cublasLtMatmulPreference_t preference = nullptr;
   need_lt(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
-  (void)cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace_bytes, sizeof workspace_bytes);
-  if (cublasLtMatmulAlgoGetHeuristic(handle(), s.operation, s.a, s.b, s.out, s.out, preference, most_algorithms, s.found, &s.count) !=
-      CUBLAS_STATUS_SUCCESS)
+  (void)cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace_bytes,
+                                             sizeof workspace_bytes);
+  if (cublasLtMatmulAlgoGetHeuristic(handle(), s.operation, s.a, s.b, s.out, s.out, preference, most_algorithms,
+                                     s.found, &s.count) != CUBLAS_STATUS_SUCCESS)
     s.count = 0;
   (void)cublasLtMatmulPreferenceDestroy(preference);
 }

@@ -1,7 +1,7 @@
 #pragma once
-/// The peer: cuBLASLt, with every algorithm its heuristic offers for a problem. Without the library all of it is absent.
+/// The peer: cuBLASLt, with every algorithm its heuristic offers for a problem. Without the library all of it is
+/// absent.
 #include <benchmarks/gemm/problem.hpp>
-
 #include <memory>
 #include <string>
 

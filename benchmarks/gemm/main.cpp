@@ -1,13 +1,13 @@
-// kiln-bench-gemm: Kiln's matrix products beside cuBLASLt's, in one process, interleaved. docs/results/README.md says how
-// the figures are made.
+// kiln-bench-gemm: Kiln's matrix products beside cuBLASLt's, in one process, interleaved. docs/results/README.md says
+// how the figures are made.
 //
-//     kiln-bench-gemm [--quick] [--rounds=N] [--round_ms=X] [--whole_tiles] [--benchmark_filter=^bf16/] [--benchmark_out=FILE]
-#include <benchmarks/gemm/case.hpp>
-#include <kiln/version.hpp>
-
+//     kiln-bench-gemm [--quick] [--rounds=N] [--round_ms=X] [--whole_tiles] [--benchmark_filter=^bf16/]
+//     [--benchmark_out=FILE]
 #include <algorithm>
+#include <benchmarks/gemm/case.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <kiln/version.hpp>
 #include <string_view>
 
 namespace {
@@ -18,12 +18,19 @@ void take_options(int& count, char** arguments) {
   int kept = 1;
   for (int i = 1; i < count; ++i) {
     const std::string_view a = arguments[i];
-    const auto value = [&](std::string_view name) { return a.starts_with(name) ? arguments[i] + name.size() : nullptr; };
-    if (a == "--quick") s.timing.rounds = 3, s.timing.round_ms = 1.5;
-    else if (a == "--whole_tiles") s.whole_tiles = true;
-    else if (const char* rounds = value("--rounds=")) s.timing.rounds = std::max(1, std::atoi(rounds));
-    else if (const char* ms = value("--round_ms=")) s.timing.round_ms = std::max(0.1, std::atof(ms));
-    else arguments[kept++] = arguments[i];
+    const auto value = [&](std::string_view name) {
+      return a.starts_with(name) ? arguments[i] + name.size() : nullptr;
+    };
+    if (a == "--quick")
+      s.timing.rounds = 3, s.timing.round_ms = 1.5;
+    else if (a == "--whole_tiles")
+      s.whole_tiles = true;
+    else if (const char* rounds = value("--rounds="))
+      s.timing.rounds = std::max(1, std::atoi(rounds));
+    else if (const char* ms = value("--round_ms="))
+      s.timing.round_ms = std::max(0.1, std::atof(ms));
+    else
+      arguments[kept++] = arguments[i];
   }
   count = kept;
 }

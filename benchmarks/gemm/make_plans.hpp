@@ -57,12 +57,14 @@ kiln_side make_plans(const problem& p, PlanOf plan_of) {
 
 template <class In, class Out, class Config = kiln::automatic>
 kiln_side plain(const problem& p) {
-  return make_plans<In, Out>(p, [](const auto& v) { return kiln::plan_gemm<Config>(v.a(), v.b(), store(v.d(), kiln::acc)); });
+  return make_plans<In, Out>(
+      p, [](const auto& v) { return kiln::plan_gemm<Config>(v.a(), v.b(), store(v.d(), kiln::acc)); });
 }
 template <class In, class Config = kiln::automatic>
 kiln_side scaled(const problem& p) {
   return make_plans<In, kiln::bf16>(p, [](const auto& v) {
-    return kiln::plan_gemm<Config>(v.a(), v.b(), store(v.d(), kiln::acc * kiln::per_row(v.row_scale()) * kiln::per_column(v.column_scale())));
+    return kiln::plan_gemm<Config>(
+        v.a(), v.b(), store(v.d(), kiln::acc * kiln::per_row(v.row_scale()) * kiln::per_column(v.column_scale())));
   });
 }
 

@@ -3,7 +3,8 @@
 namespace bench {
 
 template <int K>
-using pinned = kiln::config<kiln::tile<128, 128, K>, kiln::warp_tile<64, 64>, kiln::stages<3>, kiln::multistage, kiln::instructions::sm80>;
+using pinned = kiln::config<kiln::tile<128, 128, K>, kiln::warp_tile<64, 64>, kiln::stages<3>, kiln::multistage,
+                            kiln::instructions::sm80>;
 
 kiln_side plain_sm80_bf16(const problem& p) { return plain<kiln::bf16, kiln::bf16, pinned<64>>(p); }
 kiln_side plain_sm80_f16(const problem& p) { return plain<kiln::f16, kiln::f16, pinned<64>>(p); }

@@ -41,12 +41,18 @@ void fill_as(const memory& m, float low, float high, std::uint64_t seed) {
 void fill(const memory& m, element e, float low, float high, std::uint64_t seed) {
   if (m.bytes() == 0) return;
   switch (e) {
-    case element::bf16: return fill_as<kiln::bf16>(m, low, high, seed);
-    case element::f16: return fill_as<kiln::f16>(m, low, high, seed);
-    case element::e4m3: return fill_as<kiln::e4m3>(m, low, high, seed);
-    case element::int8: return fill_as<std::int8_t>(m, low, high, seed);
-    case element::f32: return fill_as<float>(m, low, high, seed);
-    case element::int32: throw failure("fill: no case reads int32");
+    case element::bf16:
+      return fill_as<kiln::bf16>(m, low, high, seed);
+    case element::f16:
+      return fill_as<kiln::f16>(m, low, high, seed);
+    case element::e4m3:
+      return fill_as<kiln::e4m3>(m, low, high, seed);
+    case element::int8:
+      return fill_as<std::int8_t>(m, low, high, seed);
+    case element::f32:
+      return fill_as<float>(m, low, high, seed);
+    case element::int32:
+      throw failure("fill: no case reads int32");
   }
 }
 

@@ -21,7 +21,8 @@ class reference {
   explicit reference(const problem& p);
   /// The largest error over its bound among all elements of `d`, infinite where one is NaN: right if at most 1.
   /// `d` has `columns` columns: those of the output, or those of all products.
-  double worst(epilogue e, accumulation how, const void* d, element type, std::int64_t columns, std::int64_t pitch) const;
+  double worst(epilogue e, accumulation how, const void* d, element type, std::int64_t columns,
+               std::int64_t pitch) const;
 
  private:
   const problem& problem_;

@@ -1,6 +1,5 @@
-#include <benchmarks/gemm/timing.hpp>
-
 #include <algorithm>
+#include <benchmarks/gemm/timing.hpp>
 #include <cmath>
 #include <memory>
 
@@ -73,15 +72,18 @@ timing measure(const std::vector<launcher>& contenders, int sets, const timing_o
 
   const int per_unit = result.graphs ? launches : 1;
   std::vector<int> units;
-  for (double us : about) units.push_back(std::max(1, static_cast<int>(std::lround(1e3 * options.round_ms / (us * per_unit)))));
+  for (double us : about)
+    units.push_back(std::max(1, static_cast<int>(std::lround(1e3 * options.round_ms / (us * per_unit)))));
   std::vector<event> marks(static_cast<std::size_t>(options.rounds) * contenders.size() + 1);
   std::vector<int> set(contenders.size(), 0);
   marks[0].record(s);
   for (std::size_t round = 0, mark = 1; round < static_cast<std::size_t>(options.rounds); ++round) {
     for (std::size_t c = 0; c < contenders.size(); ++c, ++mark) {
       for (int i = 0; i < units[c]; ++i) {
-        if (result.graphs) replays[c]->launch(s);
-        else contenders[c](s, set[c]), set[c] = (set[c] + 1) % sets;
+        if (result.graphs)
+          replays[c]->launch(s);
+        else
+          contenders[c](s, set[c]), set[c] = (set[c] + 1) % sets;
       }
       marks[mark].record(s);
     }

@@ -2,7 +2,6 @@
 /// Interleaved timing: A B A B ..., so that all contenders meet the same clocks while the card throttles.
 #include <benchmarks/gemm/clocks.hpp>
 #include <benchmarks/gemm/device_memory.hpp>
-
 #include <functional>
 #include <vector>
 
@@ -13,8 +12,8 @@ using launcher = std::function<void(cudaStream_t, int set)>;
 
 struct timing_options {
   int rounds = 7;
-  double round_ms = 5;           ///< work of one contender in one round
-  double graph_below_us = 50;    ///< shorter ones are replayed from a graph
+  double round_ms = 5;         ///< work of one contender in one round
+  double graph_below_us = 50;  ///< shorter ones are replayed from a graph
 };
 
 struct timing {
