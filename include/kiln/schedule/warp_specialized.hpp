@@ -2,9 +2,10 @@
 /// Roles on Hopper: one loader thread fills a ring of slots by TMA, warpgroups of consumers multiply from it, and the blocks
 /// stay for many tiles. The roles meet at two barriers a slot, `full` and `empty`, and nowhere else.
 ///
-/// A program for this schedule has `slot`, `scratch`, `state<Group>`, `groups`, `slot_bytes` and
-///     load(thread, p, tile, step, slot, full, rank), compute(group, p, slot, state, first),
-///     drained(group, state) after the last product, finish(group, p, work, segment, state, scratch, flag, rank), end(group).
+/// A program for this schedule has `slot`, `scratch`, `state<Group>` with accumulators `acc`, `groups`, how many of them share
+/// a tile (`sharers`), whether sums are promoted after each slot (`promotes`), `slot_bytes` and
+///     load(thread, p, tile, step, slot, full, rank), multiply(group, slot, acc, add), settle(acc) after a wait,
+///     promote(group, state, acc, first), finish(group, p, work, segment, state, scratch, flag, rank), end(group).
 /// `Where` is a parameter so that the host runs the same roles (arch/host/roles.hpp).
 #include <kiln/arch/sm90.hpp>
 #include <kiln/schedule/work_order.hpp>
@@ -32,7 +33,7 @@ struct warp_specialized_schedule {
   KILN_FN static void setup(scope<Where, 1> thread, shared& memory) {
     for (int s = 0; s < Slots; ++s) {
       sm90::init(thread, memory.full[s], 1);
-      sm90::init(thread, memory.empty[s], groups * Cluster);
+      sm90::init(thread, memory.empty[s], Program::sharers * Cluster);
     }
   }
 
@@ -54,7 +55,8 @@ struct warp_specialized_schedule {
     }
   }
 
-  /// One consumer group. A slot goes back when the product after it has been issued and its own is done.
+  /// One consumer group. Two groups share each tile, or take tiles in turn (ping-pong), so that one multiplies while the other
+  /// finishes. A slot goes back when the product after it has been issued and its own is done.
   template <class Where>
   KILN_FN static void consume(warpgroup_scope<Where> group, const typename Program::parameters& p, const work_order& work,
                               std::uint32_t worker, shared& memory) {
@@ -62,28 +64,88 @@ struct warp_specialized_schedule {
     typename Program::template state<warpgroup_scope<Where>> state;
     sm90::ring_position<Slots> at;
     auto place = work.begin(worker);
-    for (segment s; work.next(place, s);) {
-      int held = -1;
-      KILN_NO_UNROLL
-      for (int step = 0; step < s.steps; ++step, at.next()) {
-        sm90::wait(group, memory.full[at.slot], at.parity);
-        Program::compute(group, p, memory.slots[at.slot], state, step == 0);
-        if (Program::drains_each_step) {
-          release(group, memory.empty[at.slot]);
-        } else {
-          sm90::wgmma_wait<1>(group);
-          if (held >= 0) release(group, memory.empty[held]);
-          held = at.slot;
+    int turn = 0;
+    bool first = true;
+    for (segment s; work.next(place, s); first = false) {
+      if constexpr (Program::sharers == 1) {
+        const bool mine = turn == number;
+        turn = turn + 1 == groups ? 0 : turn + 1;
+        if (!mine) {
+          at.skip(s.steps);
+          continue;
         }
+        // A barrier's parity tells only neighbouring phases apart, so a group looks at its slots when the other is through.
+        if (!first) sm90::named_sync<128 * groups>(group, turn_name + number);
       }
-      Program::drained(group, state);
-      if (held >= 0) release(group, memory.empty[held]);
+      const auto issued = [&] {
+        if constexpr (Program::sharers == 1) {
+          auto peek = place;
+          segment other;
+          if (work.next(peek, other)) sm90::named_arrive<128 * groups>(group, turn_name + turn);
+        }
+      };
+      if constexpr (Program::promotes) multiply_promoted(group, s.steps, at, memory, state, issued);
+      else multiply(group, s.steps, at, memory, state, issued);
       Program::finish(group, p, work, s, state, memory.scratch[number], memory.flag[number], rank);
     }
     Program::end(group);
   }
 
  private:
+  static constexpr int turn_name = 1 + groups;  ///< named barriers of the turns; those of the groups come before
+
+  template <class Group, class State, class Issued>
+  KILN_FN static void multiply(Group group, int steps, sm90::ring_position<Slots>& at, shared& memory, State& state, Issued issued) {
+    int held = -1;
+    KILN_NO_UNROLL
+    for (int step = 0; step < steps; ++step, at.next()) {
+      sm90::wait(group, memory.full[at.slot], at.parity);
+      Program::multiply(group, memory.slots[at.slot], state.acc, step > 0);
+      sm90::wgmma_wait<1>(group);
+      if (held >= 0) release(group, memory.empty[held]);
+      held = at.slot;
+    }
+    issued();
+    sm90::wgmma_wait<0>(group);
+    Program::settle(state.acc);
+    release(group, memory.empty[held]);
+  }
+
+  /// Each slot's sums are added to registers while the next slot's products run; two sets of sums alternate.
+  template <class Group, class State, class Issued>
+  KILN_FN static void multiply_promoted(Group group, int steps, sm90::ring_position<Slots>& at, shared& memory, State& state, Issued issued) {
+    State even, odd;
+    int held = -1;
+    const auto finish_one = [&](State& partial, int step) {
+      Program::settle(partial.acc);
+      release(group, memory.empty[held]);
+      Program::promote(group, state, partial.acc, step == 0);
+    };
+    const auto start = [&](State& into) {
+      sm90::wait(group, memory.full[at.slot], at.parity);
+      Program::multiply(group, memory.slots[at.slot], into.acc, false);
+    };
+    KILN_NO_UNROLL
+    for (int step = 0; step < steps; step += 2) {
+      start(even);
+      if (step > 0) {
+        sm90::wgmma_wait<1>(group);
+        finish_one(odd, step - 1);
+      }
+      held = at.slot, at.next();
+      if (step + 1 < steps) {
+        start(odd);
+        sm90::wgmma_wait<1>(group);
+        finish_one(even, step);
+        held = at.slot, at.next();
+      }
+    }
+    issued();
+    sm90::wgmma_wait<0>(group);
+    if (steps % 2 == 1) finish_one(even, steps - 1);
+    else finish_one(odd, steps - 1);
+  }
+
   /// One arrival a group and block of the cluster: all of them write into this slot.
   template <class Where>
   KILN_FN static void release(warpgroup_scope<Where> group, sm90::barrier& empty) {

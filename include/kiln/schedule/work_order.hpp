@@ -22,8 +22,9 @@ struct work_order {
   tile_order tiles;
   std::uint32_t workers;
   std::uint32_t steps;     ///< of one tile; at least 1
-  /// Steps of all streamed tiles together are fewer than 2^32.
-  std::uint32_t streamed;  ///< tiles, the first of the order, that are cut evenly over the workers; 0: none
+  /// The last tiles of the order, cut evenly over the workers; 0: none. Their steps together are fewer than 2^32. They come
+  /// last because workers that are in different places of K share less in the L2.
+  std::uint32_t streamed;
 
   /// Worker that has step `x` of the ribbon of all streamed tiles.
   KILN_FN constexpr std::uint32_t owner_of(std::uint32_t x) const {
@@ -32,31 +33,31 @@ struct work_order {
   KILN_FN constexpr std::uint32_t ribbon_begin(std::uint32_t worker) const {
     return static_cast<std::uint32_t>(static_cast<std::uint64_t>(worker) * (streamed * steps) / workers);
   }
+  KILN_FN constexpr std::uint32_t whole() const { return tiles.count() - streamed; }
 
   /// A worker's place in its list.
   struct cursor {
+    std::uint32_t next_tile;  // whole tiles
     std::uint32_t at, end;    // of the ribbon
-    std::uint32_t next_tile; // whole tiles
   };
-  KILN_FN constexpr cursor begin(std::uint32_t worker) const {
-    return {ribbon_begin(worker), ribbon_begin(worker + 1), streamed + worker};
-  }
+  KILN_FN constexpr cursor begin(std::uint32_t worker) const { return {worker, ribbon_begin(worker), ribbon_begin(worker + 1)}; }
+
   /// The next segment of the list; false at its end.
   KILN_FN constexpr bool next(cursor& c, segment& s) const {
+    if (c.next_tile < whole()) {
+      s = {c.next_tile, 0, static_cast<int>(steps), 0, 1, 0};
+      c.next_tile += workers;
+      return true;
+    }
     if (c.at < c.end) {
-      s.tile = static_cast<std::uint32_t>(c.at / steps);
-      const std::uint32_t begin_of_tile = s.tile * steps, left = c.end - c.at, in_tile = begin_of_tile + steps - c.at;
+      const std::uint32_t number = c.at / steps, begin_of_tile = number * steps, left = c.end - c.at, in_tile = begin_of_tile + steps - c.at;
+      s.tile = whole() + number;
       s.first = static_cast<int>(c.at - begin_of_tile);
       s.steps = static_cast<int>(left < in_tile ? left : in_tile);
       s.owner = owner_of(begin_of_tile);
       s.parts = static_cast<int>(owner_of(begin_of_tile + steps - 1) - s.owner) + 1;
       s.part = static_cast<int>(owner_of(c.at) - s.owner);
       c.at += static_cast<std::uint32_t>(s.steps);
-      return true;
-    }
-    if (c.next_tile < tiles.count()) {
-      s = {c.next_tile, 0, static_cast<int>(steps), 0, 1, 0};
-      c.next_tile += workers;
       return true;
     }
     return false;

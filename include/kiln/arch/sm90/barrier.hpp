@@ -65,7 +65,7 @@ KILN_FN void expect_bytes(scope<Where, 1>, barrier& b, int bytes) {
     twin::sm().barrier_expect(&b.word, bytes);
   } else {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&b)), "r"(bytes)
+    asm volatile("mbarrier.expect_tx.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&b)), "r"(bytes)
                  : "memory");
 #endif
   }
@@ -114,6 +114,10 @@ struct ring_position {
   int slot = 0, parity = 0;
   KILN_FN void next() {
     if (++slot == Slots) slot = 0, parity ^= 1;
+  }
+  KILN_FN void skip(int slots) {
+    const int sum = slot + slots;
+    slot = sum % Slots, parity ^= sum / Slots & 1;
   }
 };
 

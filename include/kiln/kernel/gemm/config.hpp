@@ -31,6 +31,11 @@ struct cluster {
 struct promoted {};
 struct fast_accumulation {};
 
+/// `warp_specialized`: two warpgroups on one tile (the default), or a tile each, so that one multiplies while the other runs
+/// its epilogue.
+struct cooperative {};
+struct ping_pong {};
+
 /// Schedules: who does what when.
 struct serial {};            ///< one slot: load, barrier, product, barrier
 struct multistage {};        ///< a ring filled by cp.async, one block-wide role
@@ -66,6 +71,8 @@ inline constexpr bool is_cluster<cluster<C>> = true;
 template <class T>
 inline constexpr bool is_accumulation = std::is_same_v<T, promoted> || std::is_same_v<T, fast_accumulation>;
 template <class T>
+inline constexpr bool is_sharing = std::is_same_v<T, cooperative> || std::is_same_v<T, ping_pong>;
+template <class T>
 inline constexpr bool is_schedule =
     std::is_same_v<T, serial> || std::is_same_v<T, multistage> || std::is_same_v<T, warp_specialized>;
 template <class T>
@@ -88,6 +95,8 @@ struct cluster_test : std::bool_constant<is_cluster<T>> {};
 template <class T>
 struct accumulation_test : std::bool_constant<is_accumulation<T>> {};
 template <class T>
+struct sharing_test : std::bool_constant<is_sharing<T>> {};
+template <class T>
 struct schedule_test : std::bool_constant<is_schedule<T>> {};
 template <class T>
 struct instructions_test : std::bool_constant<is_instructions<T>> {};
@@ -102,7 +111,7 @@ template <class... Options>
 struct config {
   static_assert(
       ((detail::is_tile<Options> || detail::is_stages<Options> || detail::is_warp_tile<Options> ||
-        detail::is_cluster<Options> || detail::is_accumulation<Options> || detail::is_schedule<Options> || detail::is_instructions<Options>)&&...),
+        detail::is_cluster<Options> || detail::is_accumulation<Options> || detail::is_sharing<Options> || detail::is_schedule<Options> || detail::is_instructions<Options>)&&...),
       "config takes tile<M, N, K>, stages<S>, warp_tile<M, N>, cluster<C>, a schedule and an instruction set");
   using schedule = typename detail::pick_option<detail::schedule_test, multistage, Options...>::type;
   static constexpr bool hopper = std::is_same_v<schedule, warp_specialized>;
@@ -117,6 +126,8 @@ struct config {
           : detail::pick_option<detail::stages_test, stages<hopper ? 4 : 3>, Options...>::type::value;
   static constexpr bool promoted =
       std::is_same_v<typename detail::pick_option<detail::accumulation_test, kiln::promoted, Options...>::type, kiln::promoted>;
+  static constexpr bool ping_pong =
+      std::is_same_v<typename detail::pick_option<detail::sharing_test, cooperative, Options...>::type, kiln::ping_pong>;
   static constexpr int cluster_size = detail::pick_option<detail::cluster_test, cluster<1>, Options...>::type::value;
   static_assert(hopper == std::is_same_v<instruction_set, instructions::sm90>,
                 "config: warp_specialized goes with the sm90 instructions, serial and multistage with simt or sm80");

@@ -19,19 +19,19 @@ struct hopper_gemm {
   using shared = typename schedule::shared;
   static constexpr bool is_hopper = true;
   static constexpr int slots = Config::slots;
-  static constexpr const char *schedule_name = "warp_specialized", *instructions_name = "sm90";
+  static constexpr const char *schedule_name = Config::ping_pong ? "warp_specialized, ping-pong," : "warp_specialized", *instructions_name = "sm90";
   static constexpr int cluster = Config::cluster_size, resident = 1, threads = schedule::threads;
   static constexpr int tile_m = program::tile_m * cluster, tile_n = program::tile_n;  ///< of a worker
   static constexpr int tile_k = program::tile_k;
   static constexpr int alignment = 1024;
   static constexpr index shared_bytes = static_cast<index>(sizeof(shared)) + alignment;
   static constexpr index row_parts_of_tile = program::finisher::row_parts_of_tile;
-  static constexpr index column_parts_of_tile = program::finisher::column_parts_of_group * program::groups * cluster;
+  static constexpr index column_parts_of_tile = program::finisher::column_parts_of_group * program::sharers * cluster;
   static_assert(shared_bytes <= 232448, "config: the slots of this tile and its stages need more than the 227 KB of shared memory of a block");
 
   /// Scratch memory of split tiles: a counter for each group of a streamed tile, and two places for sums for each worker.
   static constexpr std::size_t counter_bytes(const work_order& w) {
-    return round_up<std::size_t>(static_cast<std::size_t>(w.streamed) * cluster * program::groups * sizeof(std::uint32_t), 256);
+    return round_up<std::size_t>(static_cast<std::size_t>(w.streamed) * cluster * program::sharers * sizeof(std::uint32_t), 256);
   }
   static constexpr std::size_t split_bytes(const work_order& w) {
     if (w.streamed == 0) return 0;
@@ -93,6 +93,9 @@ __global__ void __launch_bounds__(hopper_bound<Hopper>, 1)
   sm90::fence_barrier_init(block);
   if constexpr (Hopper::cluster > 1) sm90::cluster_sync(block);
   else sync(block);
+  // The next kernel may set up while this one runs; this one touches memory only when those before it are done.
+  sm90::launch_dependents(block);
+  sm90::wait_for_previous_kernel(block);
   const warpgroup_scope<on_device> group;
   if (group.number() == 0) {
     sm90::give_registers<schedule::loader_registers>(group);
@@ -122,7 +125,7 @@ status launch_hopper_gemm(const device& ex, const typename Hopper::parameters& p
     if (e != cudaSuccess) return cuda_status(e, "gemm: clearing the counters of split tiles");
   }
   return launch(ex, "gemm", hopper_gemm_kernel<Hopper>,
-                {.grid = {static_cast<index>(work.workers) * Hopper::cluster, 1, 1}, .block = Hopper::threads, .shared_bytes = Hopper::shared_bytes, .cluster = Hopper::cluster},
+                {.grid = {static_cast<index>(work.workers) * Hopper::cluster, 1, 1}, .block = Hopper::threads, .shared_bytes = Hopper::shared_bytes, .cluster = Hopper::cluster, .after_previous = work.streamed > 0},
                 p, work);
 }
 

@@ -26,19 +26,21 @@ struct hopper_program {
   using accumulator = typename Arguments::accumulator;
   using parameters = hopper_parameters<Arguments, Where>;
   static constexpr int products = Arguments::products, cluster = Config::cluster_size, groups = 2;
+  static constexpr bool ping_pong = Config::ping_pong;
+  static constexpr int sharers = ping_pong ? 1 : groups;  ///< groups that work on one tile
   static constexpr int tile_m = Config::block_tile::m, tile_k = Config::block_tile::k;
   static constexpr int tile_n = Config::block_tile::n;   ///< of D
   static constexpr int wide_n = tile_n * products;       ///< of the instruction: the products side by side
-  static constexpr int blocks = tile_m / groups / 64;    ///< instructions along M of one group
+  static constexpr int group_m = tile_m / sharers;
+  static constexpr int blocks = group_m / 64;            ///< instructions along M of one group
   static constexpr int registers = wide_n / 2;           ///< accumulators of a thread and instruction
   static constexpr bool a_k_major = Arguments::a_major == major::k, b_k_major = Arguments::b_major == major::k;
   static constexpr bool promotes = sizeof(a_type) == 1 && !std::is_integral_v<a_type> && Config::promoted;
-  static constexpr bool drains_each_step = promotes;
 
   static_assert(tile_k * static_cast<int>(sizeof(a_type)) == 128, "config: K of a Hopper tile is 128 bytes of the operands");
-  static_assert(tile_m % (groups * 64) == 0, "config: M of a Hopper tile is a multiple of 128, 64 for each of two warpgroups");
+  static_assert(tile_m % (sharers * 64) == 0, "config: M of a Hopper tile is a multiple of 128, 64 for each of two warpgroups (of 64 with ping_pong)");
   static_assert(wide_n % 32 == 0 && wide_n <= 256, "config: N of a Hopper tile (twice it with dual) is a multiple of 32, at most 256");
-  static_assert(blocks * registers * (promotes ? 2 : 1) <= 192, "config: the accumulators of this tile do not fit into the registers");
+  static_assert(blocks * registers * (promotes ? 3 : 1) <= 192, "config: the accumulators of this tile do not fit into the registers");
   static_assert(Arguments::a_major != major::none && Arguments::b_major != major::none, "gemm: TMA needs a unit stride in both operands");
   static_assert(sizeof(a_type) == 2 || (a_k_major && b_k_major), "gemm: Hopper's 8-bit products need both operands K-major");
 
@@ -55,7 +57,7 @@ struct hopper_program {
     fragments<accumulator, registers, Group> acc[blocks];
     int parity = 0;  ///< of the store buffers
   };
-  using finisher = hopper_finish<Arguments, tile_m / groups, tile_n>;
+  using finisher = hopper_finish<Arguments, group_m, tile_n>;
   using scratch = typename finisher::scratch;
 
   /// Operand as TMA sees it: [batch, rows, columns], columns along memory, boxes of `box_rows` rows and 128 bytes.
@@ -110,54 +112,48 @@ struct hopper_program {
     }
   }
 
-  /// Starts the products of one slot. 8-bit floats are added to float32 registers after each slot, 128 elements of K, since
-  /// the unit keeps about 13 fraction bits; then the group waits for them here.
-  template <class Group>
-  KILN_FN static void compute(Group group, const parameters&, const slot& s, state<Group>& st, bool first) {
+  /// Starts the products of one slot, into `into[block]`.
+  template <class Group, class Fragments>
+  KILN_FN static void multiply(Group group, const slot& s, Fragments& into, bool add) {
     constexpr int depth = sm90::wgmma_k<a_type>;
     constexpr auto a_along = a_k_major ? sm90::major::k : sm90::major::mn, b_along = b_k_major ? sm90::major::k : sm90::major::mn;
-    const int row = (group.number() - 1) * (tile_m / groups);
-    if constexpr (!promotes) sm90::wgmma_fence(group);
+    const int row = ping_pong ? 0 : (group.number() - 1) * group_m;
     const auto b = [&] {
       if constexpr (b_k_major) return sm90::k_major_descriptor<swizzle::b128>(group, s.b.storage);
       else return sm90::mn_major_descriptor<swizzle::b128>(group, s.b.storage, tile_k * 128);
     }();
+    sm90::wgmma_fence(group);
     KILN_UNROLL
     for (int block = 0; block < blocks; ++block) {
       const auto a = [&] {
         if constexpr (a_k_major) return sm90::k_major_descriptor<swizzle::b128>(group, s.a.storage + (row + 64 * block) * 128);
         else return sm90::mn_major_descriptor<swizzle::b128>(group, s.a.storage + (row / panel + block) * tile_k * 128, tile_k * 128);
       }();
-      const auto multiply = [&](auto& into, bool add) {
-        KILN_UNROLL
-        for (int k = 0; k < tile_k; k += depth)
-          sm90::wgmma<a_type, b_type, a_along, b_along>(group, into, a.plus(a_k_major ? k / depth * 32 : k * 128), b.plus(b_k_major ? k / depth * 32 : k * 128),
-                                                        add || k > 0);
-      };
-      if constexpr (promotes) {
-        fragments<accumulator, registers, Group> partial;
-        sm90::wgmma_fence(group, partial);
-        multiply(partial, false);
-        sm90::wgmma_commit(group);
-        sm90::wgmma_wait<0>(group, partial);
-        group.each([&](int t) {
-          KILN_UNROLL
-          for (int i = 0; i < registers; ++i) st.acc[block].of(t)[i] = (first ? 0.0f : st.acc[block].of(t)[i]) + partial.of(t)[i];
-        });
-      } else {
-        multiply(st.acc[block], !first);
-      }
+      KILN_UNROLL
+      for (int k = 0; k < tile_k; k += depth)
+        sm90::wgmma<a_type, b_type, a_along, b_along>(group, into[block], a.plus(a_k_major ? k / depth * 32 : k * 128),
+                                                      b.plus(b_k_major ? k / depth * 32 : k * 128), add || k > 0);
     }
-    if constexpr (!promotes) sm90::wgmma_commit(group);
+    sm90::wgmma_commit(group);
   }
 
-  template <class Group>
-  KILN_FN static void drained(Group group, state<Group>& st) {
-    if constexpr (!promotes) {
-      sm90::wgmma_wait<0>(group);
+  /// After a wait: the sums in these registers are what the unit left there.
+  template <class Fragments>
+  KILN_FN static void settle(Fragments& acc) {
+    KILN_UNROLL
+    for (int b = 0; b < blocks; ++b) sm90::detail::touch(acc[b]);
+  }
+
+  /// Adds a finished partial sum to the float32 sums.
+  template <class Group, class Fragments>
+  KILN_FN static void promote(Group group, state<Group>& st, const Fragments& partial, bool first) {
+    group.each([&](int t) {
       KILN_UNROLL
-      for (int b = 0; b < blocks; ++b) sm90::detail::touch(st.acc[b]);
-    }
+      for (int b = 0; b < blocks; ++b) {
+        KILN_UNROLL
+        for (int i = 0; i < registers; ++i) st.acc[b].of(t)[i] = (first ? accumulator{0} : st.acc[b].of(t)[i]) + partial[b].of(t)[i];
+      }
+    });
   }
 
   template <class Group>
@@ -169,9 +165,9 @@ struct hopper_program {
       constexpr int all = blocks * registers * 128;  // sums of a group
       const auto sums = [&](int part, int block) {
         const std::uint64_t place = (static_cast<std::uint64_t>(s.owner + static_cast<std::uint32_t>(part)) * 2 + (part == 0 ? 1 : 0)) * cluster + static_cast<std::uint32_t>(rank);
-        return reinterpret_cast<accumulator*>(p.split.sums) + (place * groups + static_cast<std::uint32_t>(g)) * all + block * registers * 128;
+        return reinterpret_cast<accumulator*>(p.split.sums) + (place * sharers + static_cast<std::uint32_t>(ping_pong ? 0 : g)) * all + block * registers * 128;
       };
-      std::uint32_t* arrived = p.split.arrived + (static_cast<std::uint64_t>(s.tile) * cluster + static_cast<std::uint32_t>(rank)) * groups + static_cast<std::uint32_t>(g);
+      std::uint32_t* arrived = p.split.arrived + (static_cast<std::uint64_t>(s.tile - work.whole()) * cluster + static_cast<std::uint32_t>(rank)) * sharers + static_cast<std::uint32_t>(ping_pong ? 0 : g);
       const auto others = static_cast<std::uint32_t>(s.parts - 1);
       int kept = -1;  // the part whose sums are in registers
       if ((s.part == 0 || s.parts == 2) && count_parts(group, arrived, 0, flag, name) == others) {
@@ -191,9 +187,10 @@ struct hopper_program {
     }
     const tile_index t = work.tiles.at(s.tile);
     const index row_tile = static_cast<index>(t.row) * cluster + rank;
-    const coord first{row_tile * tile_m + g * (tile_m / groups), static_cast<index>(t.col) * tile_n};
+    const int share = ping_pong ? 0 : g;
+    const coord first{row_tile * tile_m + share * group_m, static_cast<index>(t.col) * tile_n};
     finisher::run(group, x, p.stores, t.batch, first, static_cast<index>(t.col) * finisher::row_parts_of_tile,
-                  (row_tile * groups + g) * finisher::column_parts_of_group, st.acc, st.parity, memory, name);
+                  (row_tile * sharers + share) * finisher::column_parts_of_group, st.acc, st.parity, memory, name);
   }
   template <class Group>
   KILN_FN static void end(Group group) {
