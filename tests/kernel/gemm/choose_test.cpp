@@ -1,0 +1,104 @@
+// Which configuration a problem gets: a pure function, tested without a GPU.
+#include <gtest/gtest.h>
+
+#include <kiln/gemm.hpp>
+
+namespace kiln::test {
+namespace {
+
+// The order, tiles and figures of the 16-bit table on Hopper (kernel/gemm/table.hpp), typed here so that the model is tested
+// and not the table: a wide and a narrow persistent kernel, and a large and a small kernel of the older schedule.
+constexpr configuration_facts list[] = {
+    {256, 256, 64, 2, 1, 1, 1720, 2500, true},
+    {128, 128, 64, 1, 1, 1, 1600, 2500, true},
+    {128, 128, 64, 1, 1, 2, 950, 4000, false},
+    {64, 64, 64, 1, 1, 3, 650, 2500, false},
+};
+enum { wide, narrow, large, small };
+constexpr int units = 132;
+constexpr bool all[] = {true, true, true, true}, older[] = {false, false, true, true};
+
+constexpr configuration_choice chosen(index m, index n, index k, index batch = 1, const bool (&usable)[4] = all, int multiprocessors = units) {
+  return choose_configuration({m, n, k, batch}, list, multiprocessors, usable);
+}
+
+static_assert(chosen(4096, 4096, 4096).number == wide);
+static_assert(chosen(8192, 8192, 8192).number == wide);
+
+TEST(gemm_choice, large_problems_get_the_widest_tile) {
+  for (const index size : {4096, 6144, 8192, 16384}) EXPECT_EQ(chosen(size, size, size).number, wide) << size;
+  EXPECT_EQ(chosen(4096, 4096, 4096, 1, older).number, large);
+}
+
+TEST(gemm_choice, few_rows_get_tiles_that_waste_fewer) {
+  for (const index m : {1, 8, 16, 64}) {
+    EXPECT_NE(chosen(m, 4096, 4096).number, wide) << m;
+    EXPECT_EQ(chosen(m, 4096, 4096, 1, older).number, small) << m;
+  }
+}
+
+TEST(gemm_choice, one_small_matrix_gets_the_small_tile) {
+  EXPECT_EQ(chosen(64, 64, 64, 1, older).number, small);
+  EXPECT_EQ(chosen(100, 100, 64, 1, older).number, small);
+}
+
+// 128 tiles of 128 x 128 would leave one wave half empty with tiles twice as wide.
+TEST(gemm_choice, a_narrow_tile_where_wide_ones_leave_multiprocessors_idle) { EXPECT_EQ(chosen(1024, 2048, 1024).number, narrow); }
+
+TEST(gemm_choice, few_tiles_and_a_long_k_are_cut) {
+  for (const index m : {128, 256, 512}) {
+    const auto c = chosen(m, 512, 16384);
+    EXPECT_TRUE(c.stream) << m;
+    EXPECT_TRUE(list[c.number].streams);
+  }
+}
+
+TEST(gemm_choice, k_of_zero_is_not_cut) { EXPECT_FALSE(chosen(512, 512, 0).stream); }
+
+/// Whatever the extents, something usable is chosen, and nothing else would take fewer modelled cycles.
+TEST(gemm_choice, every_problem_gets_a_usable_kernel) {
+  for (int mask = 1; mask < 16; ++mask) {
+    const bool usable[4] = {(mask & 1) != 0, (mask & 2) != 0, (mask & 4) != 0, (mask & 8) != 0};
+    for (const index m : {1, 7, 64, 100, 1000, 5000})
+      for (const index n : {1, 33, 256, 4097})
+        for (const index k : {0, 1, 65, 4096})
+          for (const index batch : {1, 3, 1000})
+            for (const int multiprocessors : {1, 8, 108, 132}) {
+              const auto c = chosen(m, n, k, batch, usable, multiprocessors);
+              ASSERT_GE(c.number, 0);
+              ASSERT_TRUE(usable[c.number]);
+              ASSERT_TRUE(!c.stream || list[c.number].streams);
+              ASSERT_GE(c.cycles, 0);
+              for (int i = 0; i < 4; ++i) {
+                if (usable[i]) {
+                  ASSERT_LE(c.cycles, plain_cycles({m, n, k, batch}, list[i], multiprocessors));
+                }
+              }
+            }
+  }
+}
+
+TEST(gemm_choice, none_is_chosen_where_none_is_usable) {
+  constexpr bool none[4] = {};
+  EXPECT_EQ(chosen(100, 100, 100, 1, none).number, -1);
+}
+
+TEST(gemm_choice, the_first_of_equals) {
+  const configuration_facts twice[] = {list[small], list[small]};
+  const bool both[] = {true, true};
+  EXPECT_EQ(choose_configuration({100, 100, 100, 1}, twice, units, both).number, 0);
+}
+
+TEST(gemm_choice, more_work_is_never_cheaper) {
+  for (const auto& c : list) {
+    double before = 0;
+    for (index m = 1; m < 3000; m += 37) {
+      const double cycles = plain_cycles({m, 1000, 500, 1}, c, units);
+      ASSERT_GE(cycles, before) << m;
+      before = cycles;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kiln::test

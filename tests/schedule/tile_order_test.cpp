@@ -1,0 +1,76 @@
+// Every tile once, in bands of rows.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include <kiln/schedule/tile_order.hpp>
+
+namespace kiln::test {
+namespace {
+
+/// Whether the numbers below count() are the tiles of the grid, each once.
+::testing::AssertionResult covers(const tile_order& order) {
+  std::vector<int> seen(order.count());
+  for (std::uint32_t i = 0; i < order.count(); ++i) {
+    const tile_index t = order.at(i);
+    if (t.batch >= order.batches || t.row >= order.rows || t.col >= order.cols) return ::testing::AssertionFailure() << i << " lies outside the grid";
+    if (++seen[(t.batch * order.rows + t.row) * order.cols + t.col] > 1) return ::testing::AssertionFailure() << i << " repeats a tile";
+  }
+  return ::testing::AssertionSuccess();
+}
+
+TEST(tile_order, each_tile_comes_once) {
+  for (std::uint32_t rows = 1; rows <= 20; ++rows)
+    for (std::uint32_t cols = 1; cols <= 9; ++cols)
+      for (std::uint32_t batches = 1; batches <= 3; ++batches)
+        for (std::uint32_t band = 1; band <= rows + 2; ++band)
+          ASSERT_TRUE(covers({rows, cols, batches, band})) << rows << " x " << cols << " x " << batches << " in bands of " << band;
+}
+
+TEST(tile_order, neighbours_in_the_order_share_a_band) {
+  const tile_order order{8, 5, 1, 4};
+  EXPECT_EQ(order.at(0), (tile_index{0, 0, 0}));
+  EXPECT_EQ(order.at(3), (tile_index{0, 3, 0}));
+  EXPECT_EQ(order.at(4), (tile_index{0, 0, 1}));
+  EXPECT_EQ(order.at(20), (tile_index{0, 4, 0}));
+}
+
+TEST(tile_order, a_short_last_band_is_walked_in_its_own_height) {
+  const tile_order order{5, 3, 1, 4};
+  EXPECT_EQ(order.at(12), (tile_index{0, 4, 0}));
+  EXPECT_EQ(order.at(13), (tile_index{0, 4, 1}));
+}
+
+TEST(tile_order, numbers_are_exact_near_two_to_the_32) {
+  const tile_order order{65535, 65536, 1, 7};
+  std::uint64_t number = 0;
+  for (const std::uint32_t i : {0u, 1u, 65536u * 7 - 1, 65536u * 7, 2147483647u, 2147483648u, 65535u * 65536u - 1}) {
+    const tile_index t = order.at(i);
+    const std::uint64_t first = t.row / 7 * 7, height = first + 7 <= 65535 ? 7 : 65535 - first;
+    number = first * 65536 + std::uint64_t{t.col} * height + (t.row - first);
+    EXPECT_EQ(number, i);
+  }
+}
+
+TEST(best_band, is_at_least_one_and_no_higher_than_the_grid) {
+  for (std::uint32_t rows = 1; rows < 40; rows += 3)
+    for (std::uint32_t cols = 1; cols < 40; cols += 5)
+      for (const std::uint32_t resident : {1u, 2u, 66u, 132u, 264u}) {
+        const std::uint32_t band = best_band(rows, cols, resident, 128, 256);
+        EXPECT_GE(band, 1u);
+        EXPECT_LE(band, rows);
+        EXPECT_LE(band, 16u);
+      }
+}
+
+// 132 tiles of 128 x 128 read least when they form a square of 11 or 12 rows; tiles twice as wide as high want more rows.
+TEST(best_band, is_near_a_square) {
+  const std::uint32_t square = best_band(64, 64, 132, 128, 128), tall = best_band(64, 64, 132, 128, 256);
+  EXPECT_GE(square, 10u);
+  EXPECT_LE(square, 13u);
+  EXPECT_GE(tall, 14u);
+  EXPECT_EQ(best_band(1, 64, 132, 128, 128), 1u);
+}
+
+}  // namespace
+}  // namespace kiln::test
