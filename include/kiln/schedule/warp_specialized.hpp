@@ -115,35 +115,40 @@ struct warp_specialized_schedule {
   template <class Group, class State, class Issued>
   KILN_FN static void multiply_promoted(Group group, int steps, sm90::ring_position<Slots>& at, shared& memory, State& state, Issued issued) {
     State even, odd;
-    int held = -1;
-    const auto finish_one = [&](State& partial, int step) {
-      Program::settle(partial.acc);
-      release(group, memory.empty[held]);
-      Program::promote(group, state, partial.acc, step == 0);
-    };
     const auto start = [&](State& into) {
       sm90::wait(group, memory.full[at.slot], at.parity);
       Program::multiply(group, memory.slots[at.slot], into.acc, false);
     };
-    KILN_NO_UNROLL
-    for (int step = 0; step < steps; step += 2) {
+    const auto take = [&](State& partial, int slot, bool first) {
+      Program::settle(partial.acc);
+      release(group, memory.empty[slot]);
+      Program::promote(group, state, partial.acc, first);
+    };
+    start(even);
+    for (int step = 1;; step += 2) {
+      int held = at.slot;
+      at.next();
+      if (step >= steps) {
+        issued();
+        sm90::wgmma_wait<0>(group);
+        take(even, held, step == 1);
+        return;
+      }
+      start(odd);
+      sm90::wgmma_wait<1>(group);
+      take(even, held, step == 1);
+      held = at.slot;
+      at.next();
+      if (step + 1 >= steps) {
+        issued();
+        sm90::wgmma_wait<0>(group);
+        take(odd, held, false);
+        return;
+      }
       start(even);
-      if (step > 0) {
-        sm90::wgmma_wait<1>(group);
-        finish_one(odd, step - 1);
-      }
-      held = at.slot, at.next();
-      if (step + 1 < steps) {
-        start(odd);
-        sm90::wgmma_wait<1>(group);
-        finish_one(even, step);
-        held = at.slot, at.next();
-      }
+      sm90::wgmma_wait<1>(group);
+      take(odd, held, false);
     }
-    issued();
-    sm90::wgmma_wait<0>(group);
-    if (steps % 2 == 1) finish_one(even, steps - 1);
-    else finish_one(odd, steps - 1);
   }
 
   /// One arrival a group and block of the cluster: all of them write into this slot.
