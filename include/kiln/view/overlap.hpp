@@ -1,6 +1,7 @@
 #pragma once
 /// Whether two views share memory.
 #include <cstdint>
+#include <initializer_list>
 
 #include <kiln/view/tensor.hpp>
 

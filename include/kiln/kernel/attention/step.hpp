@@ -1,6 +1,7 @@
 #pragma once
 /// What the two instruction paths share.
 #include <kiln/core/numeric.hpp>
+#include <kiln/core/types.hpp>
 #include <kiln/kernel/attention/online_softmax.hpp>
 
 namespace kiln::attn {
