@@ -12,6 +12,7 @@ double copy_rate() {
     constexpr std::size_t half = 512u << 20;
     const memory from(half), to(half);
     fill(from, element::bf16, -1, 1, 7);
+    need(cudaDeviceSynchronize(), "fill");
     const timing t = measure({[&](cudaStream_t s, int) {
                                need(cudaMemcpyAsync(to.at(), from.at(), half, cudaMemcpyDeviceToDevice, s), "copy");
                              }},

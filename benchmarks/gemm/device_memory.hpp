@@ -60,6 +60,7 @@ class event {
     if (handle_ != nullptr) (void)cudaEventDestroy(handle_);
   }
   void record(cudaStream_t s) const { need(cudaEventRecord(handle_, s), "cudaEventRecord"); }
+  void wait() const { need(cudaEventSynchronize(handle_), "a kernel"); }
   double microseconds_since(const event& begin) const {
     float ms = 0;
     need(cudaEventElapsedTime(&ms, begin.handle_, handle_), "cudaEventElapsedTime");
