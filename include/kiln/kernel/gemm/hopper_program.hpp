@@ -139,9 +139,9 @@ struct hopper_program {
 
   /// After a wait: the sums in these registers are what the unit left there.
   template <class Fragments>
-  KILN_FN static void settle(Fragments& acc) {
+  KILN_FN static void settle(Fragments& sums) {
     KILN_UNROLL
-    for (int b = 0; b < blocks; ++b) sm90::detail::touch(acc[b]);
+    for (int b = 0; b < blocks; ++b) sm90::detail::touch(sums[b]);
   }
 
   /// Adds a finished partial sum to the float32 sums.
