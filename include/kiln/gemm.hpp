@@ -16,6 +16,7 @@
 #include <kiln/core/trace.hpp>
 #include <kiln/kernel/gemm/check.hpp>
 #include <kiln/kernel/gemm/plan.hpp>
+#include <kiln/kernel/gemm/sound.hpp>
 
 namespace kiln {
 
@@ -24,7 +25,6 @@ namespace detail {
 /// An operand as [batch, rows, cols] of constant elements; a matrix serves every batch.
 template <class T, int R, class S, int U>
 constexpr auto operand_of(const tensor<T, R, S, U>& v, index batch) {
-  static_assert(R == 2 || R == 3, "gemm: an operand is a matrix or a batch of matrices: a view of rank 2 or 3");
   const tensor<const std::remove_const_t<T>, R, S, U> c = v;
   if constexpr (R == 2)
     return broadcast<0>(c, batch);
@@ -48,22 +48,8 @@ template <class V>
 constexpr V first_of(const dual_operand<V>& d) {
   return d.first;
 }
-template <class V>
-inline constexpr bool is_dual = false;
-template <class V>
-inline constexpr bool is_dual<dual_operand<V>> = true;
-
 template <class A, class B, class... Sinks>
 auto gemm_arguments_of(const A& a, const B& b, const Sinks&... sinks) {
-  static_assert(is_tensor_v<A>,
-                "gemm: the first operand is a tensor view: host_view(...), device_view(...) or made from one");
-  static_assert(is_tensor_v<B> || is_dual<B>, "gemm: the second operand is a tensor view or dual(view, view)");
-  static_assert(
-      sizeof...(Sinks) > 0 && (is_sink_v<Sinks> && ...),
-      "gemm: what follows the operands are sinks: store(view, expression), reduce_rows<op>(view, expression), ...");
-  using first_view = decltype(first_of(b));
-  require_sinks<accumulator_t<typename A::value_type, typename first_view::value_type>, is_dual<B> ? 2 : 1,
-                typename A::space, Sinks...>();
   index batch = max_of(batch_of(a), batch_of(b));
   if (batch < 0) batch = 1;
   const auto a3 = operand_of(a, batch);
@@ -80,27 +66,66 @@ auto gemm_arguments_of(const A& a, const B& b, const Sinks&... sinks) {
   return p;
 }
 
+/// The check of a sink; of nothing where the operands are wrong already.
+template <gemm_mistake Operands, class Space, class A, class B, class Sink>
+struct sink_check {
+  using type = sound<mistake::none, true, true, true, true>;
+};
+template <class Space, class A, class B, class Sink>
+struct sink_check<gemm_mistake::none, Space, A, B, Sink> {
+  using accumulator = accumulator_t<typename A::value_type, typename first_view<B>::type::value_type>;
+  using type = sound_sink<accumulator, is_dual<B> ? 2 : 1, Space, Sink>;
+};
+
+/// What a call's types have against them. Of later stages nothing is instantiated before the ones before are sound.
+template <class Config, class Space, class A, class B, class... Sinks>
+struct gemm_types {
+  static constexpr gemm_mistake operands = mistake_of_operands<Space, A, B, Sinks...>();
+  template <class Sink>
+  using check_of = typename sink_check<operands, Space, A, B, Sink>::type;
+
+  static constexpr gemm_mistake first = [] {
+    if constexpr (operands != gemm_mistake::none) return operands;
+    else if constexpr (!(holds<check_of<Sinks>> && ...)) return gemm_mistake::reported;
+    else return mistake_of_config<Config, decltype(gemm_arguments_of(std::declval<A>(), std::declval<B>(), std::declval<Sinks>()...))>();
+  }();
+};
+
+/// Stands for a plan whose types are wrong; the compiler has said how.
+struct no_plan {
+  static status state() { return {}; }
+  template <class Executor>
+  static status run(const Executor&) {
+    return {};
+  }
+};
+
+template <class Config, class A, class B, class... Sinks>
+auto make_plan(const A& a, const B& b, const Sinks&... sinks) {
+  const auto p = gemm_arguments_of(a, b, sinks...);
+  status s = check_gemm(p);
+  if (s.ok()) s = check_sinks(p.batch, p.m, p.n, sinks...);
+  return gemm_plan<Config, std::remove_const_t<decltype(p)>>(p, std::move(s));
+}
+
 }  // namespace detail
 
 /// Checks the arguments and chooses the configuration; `run` it as often as you like while the views stay valid.
 template <class Config = automatic, class A, class B, class... Sinks>
 auto plan_gemm(const A& a, const B& b, const Sinks&... sinks) {
-  static_assert(is_config_v<Config> || std::is_same_v<Config, automatic>,
-                "plan_gemm<...>: takes a config<...> or nothing");
-  const auto p = detail::gemm_arguments_of(a, b, sinks...);
-  status s = detail::check_gemm(p);
-  if (s.ok()) s = check_sinks(p.batch, p.m, p.n, sinks...);
-  return gemm_plan<Config, std::remove_const_t<decltype(p)>>(p, std::move(s));
+  using types = detail::gemm_types<Config, typename detail::space_of<A>::type, A, B, Sinks...>;
+  static_assert(detail::sound_gemm<types::first>::value && (types::template check_of<Sinks>::value && ...));
+  if constexpr (types::first == gemm_mistake::none) return detail::make_plan<Config>(a, b, sinks...);
+  else return detail::no_plan{};
 }
 
 /// Plans and runs in one call.
 template <class Config = automatic, executor Executor, class A, class B, class... Sinks>
 status gemm(const Executor& ex, const A& a, const B& b, const Sinks&... sinks) {
-  const auto plan = plan_gemm<Config>(a, b, sinks...);
-  static_assert(
-      std::is_same_v<typename std::remove_cvref_t<decltype(plan)>::space, typename Executor::space>,
-      "gemm: the views lie in another memory than the executor's: host_view goes with host, device_view with device");
-  return plan.run(ex);
+  using types = detail::gemm_types<Config, typename Executor::space, A, B, Sinks...>;
+  static_assert(detail::sound_gemm<types::first>::value && (types::template check_of<Sinks>::value && ...));
+  if constexpr (types::first == gemm_mistake::none) return detail::make_plan<Config>(a, b, sinks...).run(ex);
+  else return {};
 }
 
 }  // namespace kiln

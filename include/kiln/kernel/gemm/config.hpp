@@ -109,10 +109,9 @@ struct pick_option<Is, Default, First, Rest...> {
 /// `config<tile<128, 256, 64>, stages<4>, cluster<2>, warp_specialized>`: options in any order, the rest by default.
 template <class... Options>
 struct config {
-  static_assert(
-      ((detail::is_tile<Options> || detail::is_stages<Options> || detail::is_warp_tile<Options> ||
-        detail::is_cluster<Options> || detail::is_accumulation<Options> || detail::is_sharing<Options> || detail::is_schedule<Options> || detail::is_instructions<Options>)&&...),
-      "config takes tile<M, N, K>, stages<S>, warp_tile<M, N>, cluster<C>, a schedule and an instruction set");
+  static constexpr bool known =
+      ((detail::is_tile<Options> || detail::is_stages<Options> || detail::is_warp_tile<Options> || detail::is_cluster<Options> ||
+        detail::is_accumulation<Options> || detail::is_sharing<Options> || detail::is_schedule<Options> || detail::is_instructions<Options>) && ...);
   using schedule = typename detail::pick_option<detail::schedule_test, multistage, Options...>::type;
   static constexpr bool hopper = std::is_same_v<schedule, warp_specialized>;
   using instruction_set = typename detail::pick_option<
@@ -129,12 +128,11 @@ struct config {
   static constexpr bool ping_pong =
       std::is_same_v<typename detail::pick_option<detail::sharing_test, cooperative, Options...>::type, kiln::ping_pong>;
   static constexpr int cluster_size = detail::pick_option<detail::cluster_test, cluster<1>, Options...>::type::value;
-  static_assert(hopper == std::is_same_v<instruction_set, instructions::sm90>,
-                "config: warp_specialized goes with the sm90 instructions, serial and multistage with simt or sm80");
-  static_assert(slots >= 1 && (slots >= 2 || std::is_same_v<schedule, serial>),
-                "config: a ring needs at least stages<2>");
-  static_assert(hopper || (block_tile::m % warp::m == 0 && block_tile::n % warp::n == 0),
-                "config: the warp tile must divide the block tile in M and N");
+  // What must hold of the options; the call says what does not (sound.hpp).
+  static constexpr bool matched = hopper == std::is_same_v<instruction_set, instructions::sm90>;
+  static constexpr bool deep = slots >= 1 && (slots >= 2 || std::is_same_v<schedule, serial>);
+  static constexpr bool divided =
+      hopper || (warp::m > 0 && warp::n > 0 && block_tile::m > 0 && block_tile::n > 0 && block_tile::m % warp::m == 0 && block_tile::n % warp::n == 0);
 };
 
 template <class T>

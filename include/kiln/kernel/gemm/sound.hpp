@@ -1,0 +1,222 @@
+#pragma once
+/// What the types of a call can have against them, found before anything else is instantiated, so that a mistake is one
+/// sentence and nothing follows it.
+#include <kiln/arch/host/roles.hpp>
+#include <kiln/epilogue/sinks.hpp>
+#include <kiln/kernel/gemm/hopper_program.hpp>
+#include <kiln/kernel/gemm/program.hpp>
+#include <kiln/kernel/gemm/table.hpp>
+#include <kiln/schedule/multistage.hpp>
+#include <kiln/schedule/warp_specialized.hpp>
+
+namespace kiln {
+
+enum class gemm_mistake {
+  none,
+  reported,  ///< by whoever made the argument
+  not_a_config,
+  options,
+  instruction_set,
+  one_slot,
+  warp_divides,
+  first_operand,
+  second_operand,
+  rank,
+  element,
+  no_sink,
+  not_a_sink,
+  executor_space,
+  operand_spaces,
+  sm80_two_types,
+  sm80_type,
+  warp_of_16,
+  warp_of_8,
+  warp_columns,
+  many_warps,
+  tile_k,
+  uneven_loads,
+  shared_memory,
+  hopper_types,
+  hopper_unit,
+  hopper_8_bits,
+  hopper_m,
+  hopper_n,
+  hopper_k,
+  hopper_registers,
+  hopper_boxes,
+  no_driver,
+};
+
+namespace detail {
+
+/// One assertion for each mistake, on a plain value: the message names no long type.
+template <gemm_mistake M>
+struct sound_gemm {
+  using enum gemm_mistake;
+  static constexpr bool value = true;  // first, for clang leaves the class at a failed assertion
+  static_assert(M != not_a_config, "gemm<C>(...): C is a config<...>, or left out");
+  static_assert(M != options,
+                "config takes tile<M, N, K>, stages<S>, warp_tile<M, N>, cluster<C>, a schedule, an instruction set, promoted or "
+                "fast_accumulation, cooperative or ping_pong");
+  static_assert(M != instruction_set, "config: warp_specialized goes with the sm90 instructions, serial and multistage with simt or sm80");
+  static_assert(M != one_slot, "config: a ring needs at least stages<2>");
+  static_assert(M != warp_divides, "config: the warp tile must divide the block tile in M and N");
+  static_assert(M != first_operand, "gemm: the first operand is a tensor view: host_view(...), device_view(...) or made from one");
+  static_assert(M != second_operand, "gemm: the second operand is a tensor view or dual(view, view)");
+  static_assert(M != rank, "gemm: an operand is a matrix or a batch of matrices: a view of rank 2 or 3");
+  static_assert(M != element, "gemm: the elements of operands are f16, bf16, e4m3, e5m2, float, int8 or uint8");
+  static_assert(M != no_sink, "gemm: no sink: add store(d, expression) behind the operands");
+  static_assert(M != not_a_sink, "gemm: what follows the operands are sinks: store(view, expression), reduce_rows<op>(view, expression), ...");
+  static_assert(M != executor_space,
+                "gemm: the views lie in another memory than the executor's: host_view goes with host, device_view with device");
+  static_assert(M != operand_spaces, "gemm: the operands lie in different memories");
+  static_assert(M != sm80_two_types, "gemm: the sm80 instructions multiply operands of one type; convert one of them, or use config<instructions::simt>");
+  static_assert(M != sm80_type, "gemm: the sm80 instructions take f16, bf16, int8, uint8, e4m3 or e5m2; float32 takes config<instructions::simt>");
+  static_assert(M != warp_of_16, "config: an sm80 warp_tile is a multiple of 16 x 16");
+  static_assert(M != warp_of_8, "config: a simt warp_tile is a multiple of 8 x 8");
+  static_assert(M != warp_columns, "config: the columns of warp_tile are 8 times a power of two, at most 256");
+  static_assert(M != many_warps, "config: the block tile holds more than 32 warp tiles");
+  static_assert(M != tile_k, "config: K of tile is not a multiple of what the instructions take: 32 for simt, for sm80 32 bytes of the operands");
+  static_assert(M != uneven_loads, "config: the threads of a block do not share out the loads of this tile evenly; take more or larger warp tiles");
+  static_assert(M != shared_memory, "config: this tile and its stages need more than the 227 KB of shared memory of a block");
+  static_assert(M != hopper_types, "gemm: warp_specialized multiplies f16, bf16 or int8 operands of one type, or 8-bit floats");
+  static_assert(M != hopper_unit, "gemm: warp_specialized needs a unit stride in both operands; with_unit<axis>(view) promises one");
+  static_assert(M != hopper_8_bits, "gemm: warp_specialized needs 8-bit operands with K along memory: A by rows, B by columns (transposed(w))");
+  static_assert(M != hopper_m, "config: M of a warp_specialized tile is a multiple of 128, 64 for each of two warpgroups; with ping_pong of 64");
+  static_assert(M != hopper_n, "config: N of a warp_specialized tile (twice it with dual) is a multiple of 32, at most 256");
+  static_assert(M != hopper_k, "config: K of a warp_specialized tile is 128 bytes of the operands: 64 elements of 16 bits, 128 of 8");
+  static_assert(M != hopper_registers, "config: the accumulators of this tile do not fit into the registers");
+  static_assert(M != hopper_boxes, "config: the loads of B do not share out over the cluster; take cluster<1> or <2>, and N of 64 a block where B lies by rows");
+  static_assert(M != no_driver, "gemm: to run warp_specialized on the host, #include <kiln/arch/host/driver.hpp> before the call");
+};
+
+template <class V>
+inline constexpr bool is_dual = false;
+template <class V>
+inline constexpr bool is_dual<dual_operand<V>> = true;
+
+/// Whether no assertion of an epilogue would fail, without making it fail.
+template <class Sound>
+inline constexpr bool holds = false;
+template <mistake Mistake, bool... All>
+inline constexpr bool holds<sound<Mistake, All...>> = Mistake == mistake::none && (All && ...);
+
+template <class T>
+inline constexpr bool is_gemm_element = std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, e4m3> || std::is_same_v<T, e5m2> ||
+                                        std::is_same_v<T, float> || std::is_same_v<T, std::int8_t> || std::is_same_v<T, std::uint8_t>;
+
+template <class B>
+struct first_view {
+  using type = B;
+};
+template <class V>
+struct first_view<dual_operand<V>> {
+  using type = V;
+};
+
+/// The memory that a view lies in; for what is no view, any.
+template <class V>
+struct space_of {
+  using type = host_space;
+};
+template <class T, int R, class S, int U>
+struct space_of<tensor<T, R, S, U>> {
+  using type = S;
+};
+
+/// The operands and sinks. `Space` is what the program reaches.
+template <class Space, class A, class B, class... Sinks>
+constexpr gemm_mistake mistake_of_operands() {
+  using enum gemm_mistake;
+  using b = typename first_view<B>::type;
+  if constexpr (!is_tensor_v<A>) return first_operand;
+  else if constexpr (!is_tensor_v<b>) return second_operand;
+  else if constexpr (A::rank < 2 || A::rank > 3 || b::rank < 2 || b::rank > 3) return rank;
+  else if constexpr (!is_gemm_element<typename A::value_type> || !is_gemm_element<typename b::value_type>) return element;
+  else if constexpr (!std::is_same_v<typename A::space, typename b::space>) return operand_spaces;
+  else if constexpr (!std::is_same_v<typename A::space, Space>) return executor_space;
+  else if constexpr (sizeof...(Sinks) == 0) return no_sink;
+  else if constexpr (!(is_sink_v<Sinks> && ...)) return not_a_sink;
+  else if constexpr ((std::is_same_v<Sinks, sink> || ...)) return reported;
+  else if constexpr ((std::is_const_v<typename Sinks::element> || ...)) return reported;
+  else return none;
+}
+
+/// Whether threads copy the boxes of an operand evenly. Only operands whose unit axis is the tile's are copied in vectors.
+template <class T>
+constexpr bool loads_evenly(int threads, int rows, int cols) {
+  const int chunks = cols * static_cast<int>(sizeof(T)) / 16, at_once = threads / chunks;
+  return at_once > 0 && rows % at_once == 0;
+}
+
+template <class Arguments, class Config>
+constexpr gemm_mistake mistake_of_ring() {
+  using enum gemm_mistake;
+  using a = typename Arguments::a_type;
+  using b = typename Arguments::b_type;
+  using tile = typename Config::block_tile;
+  using warp = typename Config::warp;
+  constexpr bool simt = std::is_same_v<typename Config::instruction_set, instructions::simt>;
+  constexpr int threads = 32 * (tile::m / warp::m) * (tile::n / warp::n);
+  if constexpr (!simt && !std::is_same_v<a, b>) return sm80_two_types;
+  else if constexpr (!simt && !sm80::has_mma<a>) return sm80_type;
+  else if constexpr (!simt && (warp::m % 16 != 0 || warp::n % 16 != 0)) return warp_of_16;
+  else if constexpr (warp::m % 8 != 0 || warp::n % 8 != 0) return warp_of_8;
+  else if constexpr (warp::n > 256 || (warp::n & (warp::n - 1)) != 0) return warp_columns;
+  else if constexpr (threads > 1024) return many_warps;
+  else if constexpr (tile::k < 1 || tile::k % (simt ? 32 : 32 / static_cast<int>(sizeof(a))) != 0) return tile_k;
+  else {
+    using math = typename gemm_program<Arguments, Config>::math;
+    constexpr bool even_a = math::a_k_major ? Arguments::a_major != major::k || loads_evenly<a>(threads, tile::m, tile::k)
+                                            : Arguments::a_major != major::mn || loads_evenly<a>(threads, tile::k, tile::m);
+    constexpr bool even_b = math::b_k_major ? Arguments::b_major != major::k || loads_evenly<b>(threads, tile::n, tile::k)
+                                            : Arguments::b_major != major::mn || loads_evenly<b>(threads, tile::k, tile::n);
+    using shared = typename ring_schedule<gemm_program<Arguments, Config>, Config::slots>::shared;
+    if constexpr (!even_a || !even_b) return uneven_loads;
+    else if constexpr (sizeof(shared) + 1024 > 232448) return shared_memory;
+    else return none;
+  }
+}
+
+template <class Arguments, class Config, class Where>
+constexpr gemm_mistake mistake_of_hopper() {
+  using enum gemm_mistake;
+  using a = typename Arguments::a_type;
+  using b = typename Arguments::b_type;
+  using tile = typename Config::block_tile;
+  constexpr bool both_k = Arguments::a_major == major::k && Arguments::b_major == major::k, fp8 = is_fp8_v<a> && is_fp8_v<b>;
+  constexpr bool one_type = std::is_same_v<a, b> && (std::is_same_v<a, f16> || std::is_same_v<a, bf16> || std::is_same_v<a, std::int8_t>);
+  constexpr int bytes = static_cast<int>(sizeof(a)), wide_n = tile::n * Arguments::products, panel = 128 / bytes;
+  constexpr int sharers = Config::ping_pong ? 1 : 2;  // warpgroups that share a tile
+  constexpr int boxes = Arguments::b_major == major::k ? 2 : Arguments::products * tile::n / panel;
+  if constexpr (!one_type && !fp8) return hopper_types;
+  else if constexpr (Arguments::a_major == major::none || Arguments::b_major == major::none) return hopper_unit;
+  else if constexpr (bytes == 1 && !both_k) return hopper_8_bits;
+  else if constexpr (tile::m % (64 * sharers) != 0 || tile::m < 64 * sharers) return hopper_m;
+  else if constexpr (wide_n % 32 != 0 || wide_n > 256 || wide_n < 32) return hopper_n;
+  else if constexpr (tile::k * bytes != 128) return hopper_k;
+  else if constexpr (tile::m / (64 * sharers) * wide_n / 2 * (fp8 && Config::promoted ? 3 : 1) > 192) return hopper_registers;
+  else if constexpr (Config::cluster_size < 1 || boxes % Config::cluster_size != 0 || (Arguments::b_major == major::mn && tile::n % panel != 0)) return hopper_boxes;
+  else {
+    using schedule = warp_specialized_schedule<hopper_program<Arguments, Config, Where>, Config::slots, Config::cluster_size>;
+    if constexpr (sizeof(typename schedule::shared) + 1024 > 232448) return shared_memory;
+    else if constexpr (std::is_same_v<Where, on_host> && !twin::host_driver_included<Arguments>) return no_driver;
+    else return none;
+  }
+}
+
+template <class Config, class Arguments>
+constexpr gemm_mistake mistake_of_config() {
+  using where = std::conditional_t<std::is_same_v<typename decltype(Arguments::a)::space, host_space>, on_host, on_device>;
+  if constexpr (std::is_same_v<Config, automatic>) return gemm_mistake::none;
+  else if constexpr (!is_config_v<Config>) return gemm_mistake::not_a_config;
+  else if constexpr (!Config::known) return gemm_mistake::options;
+  else if constexpr (!Config::matched) return gemm_mistake::instruction_set;
+  else if constexpr (!Config::deep) return gemm_mistake::one_slot;
+  else if constexpr (!Config::divided) return gemm_mistake::warp_divides;
+  else if constexpr (Config::hopper) return mistake_of_hopper<Arguments, Config, where>();
+  else return mistake_of_ring<Arguments, Config>();
+}
+
+}  // namespace detail
+}  // namespace kiln
