@@ -1,6 +1,7 @@
 #pragma once
 /// What every example needs and no kernel: arrays that the host and one executor reach, and a run on each executor
 /// here.
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -19,7 +20,7 @@ class array {
 
  public:
   explicit array(int size) : size_(size) {
-    const auto bytes = static_cast<std::size_t>(size) * sizeof(T);
+    const auto bytes = static_cast<std::size_t>(size > 0 ? size : 1) * sizeof(T);
     void* p = nullptr;
     if constexpr (Executor::on_host) {
       p = std::aligned_alloc(256, kiln::round_up<std::size_t>(bytes, 256));
