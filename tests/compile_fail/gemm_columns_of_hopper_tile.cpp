@@ -1,0 +1,15 @@
+// expect: config: N of a warp_specialized tile (twice it with dual) is a multiple of 32, at most 256
+#include <kiln/arch/host/driver.hpp>
+#include <kiln/gemm.hpp>
+
+using namespace kiln;
+kiln::f16 h[64 * 64];
+float f[64 * 64];
+
+int main() {
+#ifdef KILN_FAIL
+  return gemm<config<tile<128, 256, 64>, stages<2>, warp_specialized>>(host, host_view(h, 64, 64), dual(transposed(host_view(h, 64, 64)), transposed(host_view(h, 64, 64))), store(host_view(f, 64, 64), silu(acc_<0>) * acc_<1>)).ok() ? 0 : 1;
+#else
+  return gemm<config<tile<128, 64, 64>, stages<2>, warp_specialized>>(host, host_view(h, 64, 64), dual(transposed(host_view(h, 64, 64)), transposed(host_view(h, 64, 64))), store(host_view(f, 64, 64), silu(acc_<0>) * acc_<1>)).ok() ? 0 : 1;
+#endif
+}

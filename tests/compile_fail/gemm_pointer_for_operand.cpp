@@ -1,0 +1,13 @@
+// expect: gemm: the first operand is a tensor view
+#include <kiln/gemm.hpp>
+
+using namespace kiln;
+float f[64 * 64];
+
+int main() {
+#ifdef KILN_FAIL
+  return gemm(host, f, host_view(f, 64, 64), store(host_view(f, 64, 64), acc)).ok() ? 0 : 1;
+#else
+  return gemm(host, host_view(f, 64, 64), host_view(f, 64, 64), store(host_view(f, 64, 64), acc)).ok() ? 0 : 1;
+#endif
+}
