@@ -42,8 +42,9 @@ struct gemm_arguments {
   bundle<Sinks...> sinks;
   index m, n, k, batch;
   bool a_vectors, b_vectors;  ///< rows of 16-byte multiples: the loads may be vectors
-  void* partials[sink_count +
-                 1];  ///< for each reduction sink its partial results in the workspace, [part][batch * extent]
+  std::uint32_t vector_sinks;  ///< bit of each sink whose reads and writes may be vectors of eight
+  /// For each reduction sink its partial results in the workspace, [part][batch * extent].
+  void* partials[sink_count + 1];
 };
 
 namespace detail {

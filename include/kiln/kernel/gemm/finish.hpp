@@ -59,7 +59,9 @@ struct staged_finish {
             for (int i = 0; i < per_lane; ++i) {
               place at;
               accumulators<accumulator, products, 8> x;
-              if (read(warp, lane, i, p, batch, first, chunk, memory, at, x)) sink.put(x, at);
+              if (!read(warp, lane, i, p, batch, first, chunk, memory, at, x)) continue;
+              at.vectors = at.count == 8 && (p.vector_sinks >> decltype(number)::value & 1u);
+              sink.put(x, at);
             }
           });
         }

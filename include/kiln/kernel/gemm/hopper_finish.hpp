@@ -2,7 +2,7 @@
 /// From a warpgroup's accumulators to the sinks on Hopper.
 ///
 /// Stores whose rows are 16-byte aligned leave by TMA: the group writes 64 rows of 128 bytes into one of two buffers, one
-/// thread sends it off, and the group goes on while it is read. Other stores write pairs of neighbours straight to memory.
+/// thread sends it off, and the group goes on while it is read. Other stores, and the edges of D, go through the same buffers by hand.
 /// With a reduction among the sinks all of them take the way through staging memory, as on other architectures.
 #include <kiln/arch/sm90.hpp>
 #include <kiln/epilogue/sinks.hpp>
@@ -100,7 +100,7 @@ struct hopper_finish {
                 continue;
               }
             }
-            put_pairs<cols>(group, p, sink, batch, at, c, sums[b]);
+            put_staged<cols>(group, p, sink, batch, at, c, sums[b], memory, name);
           }
         });
       }
@@ -141,11 +141,17 @@ struct hopper_finish {
     group.each([&](int thread) {
       const int t = here(thread);
       const accumulator* r = sums.of(thread);
+      // All values before the first store: a store could change what an expression reads, so loads would wait for it.
+      vec<typename Sink::element, 2> x[Buffer::cols / 4];
       KILN_UNROLL
       for (int i = 0; i < Buffer::cols / 2; i += 2) {
         const tile_coord in = wgmma_d(t, i);
-        const place at{batch, first.row + in.row, first.col + c + in.col, 2, true};
-        to.template store<2>(group, t, in.row, in.col, sink.values(pair_of(r, c / 2 + i), at));
+        x[i / 2] = sink.values(pair_of(r, c / 2 + i), place{batch, first.row + in.row, first.col + c + in.col, 2, true});
+      }
+      KILN_UNROLL
+      for (int i = 0; i < Buffer::cols / 2; i += 2) {
+        const tile_coord in = wgmma_d(t, i);
+        to.template store<2>(group, t, in.row, in.col, x[i / 2]);
       }
     });
     sm90::fence_async(group);
@@ -156,20 +162,53 @@ struct hopper_finish {
     });
   }
 
-  /// Columns [c, c + Count), pair by pair, straight to memory: what TMA cannot store, and the edges of D.
+  /// Columns [c, c + Count) of 64 rows: what TMA cannot store, and the edges of D. The sums pass through the buffers, from
+  /// which a loop takes eight neighbours at a time; it is not unrolled, since edges are few and code is not free.
   template <int Count, class Group, class Sink, class Fragment>
-  KILN_FN static void put_pairs(Group group, const Arguments& p, const Sink& sink, index batch, coord first, int c, const Fragment& sums) {
-    group.each([&](int thread) {
-      const int t = here(thread);
-      const accumulator* r = sums.of(thread);
-      KILN_UNROLL
-      for (int i = 0; i < Count / 2; i += 2) {
-        const tile_coord in = wgmma_d(t, i);
-        const index row = first.row + in.row, col = first.col + c + in.col;
-        if (row >= p.m || col >= p.n) continue;
-        sink.put(pair_of(r, c / 2 + i), place{batch, row, col, p.n - col < 2 ? 1 : 2});
-      }
-    });
+  KILN_FN static void put_staged(Group group, const Arguments& p, const Sink& sink, index batch, coord first, int c, const Fragment& sums,
+                                 scratch& memory, int name) {
+    constexpr int width = Count < 64 / products ? Count : 64 / products;
+    using stage = shared_tile<accumulator, 64, width>;
+    static_assert(sizeof(stage) * products <= sizeof(memory.buffers));
+    auto* stages = reinterpret_cast<stage*>(memory.buffers);
+    KILN_UNROLL
+    for (int w = c; w < c + Count; w += width) {
+      sm90::one_thread(group, [](auto thread) { sm90::tma_wait_read<0>(thread); });
+      sm90::named_sync<128>(group, name);
+      group.each([&](int thread) {
+        const int t = here(thread);
+        KILN_UNROLL
+        for (int q = 0; q < products; ++q) {
+          KILN_UNROLL
+          for (int i = 0; i < width / 2; i += 2) {
+            const tile_coord in = wgmma_d(t, i);
+            const accumulator* r = sums.of(thread) + q * (Cols / 2) + w / 2 + i;
+            stages[q].template store<2>(group, t, in.row, in.col, vec<accumulator, 2>{{r[0], r[1]}});
+          }
+        }
+      });
+      sm90::named_sync<128>(group, name);
+      group.each([&](int thread) {
+        KILN_NO_UNROLL
+        for (int v = thread; v < 64 * width / 8; v += 128) {
+          const int row = v / (width / 8), col = v % (width / 8) * 8;
+          const index left = p.n - first.col - w - col;
+          if (first.row + row >= p.m || left <= 0) continue;
+          accumulators<accumulator, products, 8> x;
+          KILN_UNROLL
+          for (int q = 0; q < products; ++q) {
+            KILN_UNROLL
+            for (int h = 0; h < 8; h += 4) {
+              const auto four = stages[q].template load<4>(group, thread, row, col + h);
+              KILN_UNROLL
+              for (int e = 0; e < 4; ++e) x.v[q][h + e] = four[e];
+            }
+          }
+          sink.put(x, place{batch, first.row + row, first.col + w + col, left < 8 ? static_cast<int>(left) : 8});
+        }
+      });
+      sm90::named_sync<128>(group, name);
+    }
   }
 };
 

@@ -56,6 +56,18 @@ inline constexpr bool builds_for_hopper = [] {
   return false;
 }();
 
+/// Whether it makes code for nothing else, so that other kernels serve only what Hopper's cannot.
+inline constexpr bool builds_only_for_hopper = [] {
+#if defined(__CUDA_ARCH_LIST__)
+  constexpr int list[] = {__CUDA_ARCH_LIST__};
+  for (const int architecture : list)
+    if (architecture != 900) return false;
+  return true;
+#else
+  return false;
+#endif
+}();
+
 template <class Arguments>
 constexpr auto hopper_configurations() {
   constexpr int k = row_of_k<Arguments>, wide = 256 / Arguments::products, narrow = 128 / Arguments::products;
@@ -67,9 +79,13 @@ constexpr auto hopper_configurations() {
   } else {
     return table<
         // The most products for each byte that comes in; two blocks share the loads of B.
-        entry<config<tile<128, wide, k>, stages<4>, cluster<2>, warp_specialized>, 1, 1720, 2500>,
-        // Half as wide, for problems whose wide tiles leave multiprocessors idle.
-        entry<config<tile<128, narrow, k>, stages<5>, warp_specialized>, 1, 1600, 2500>>{};
+        entry<config<tile<128, wide, k>, stages<4>, cluster<2>, warp_specialized>, 1, 1810, 2500>,
+        // A group multiplies while the other finishes: epilogues cost nothing, and waves are half as long.
+        entry<config<tile<128, narrow, k>, stages<5>, cluster<2>, ping_pong, warp_specialized>, 1, 1570, 800>,
+        // Where 192 columns fill the waves better than 256.
+        entry<config<tile<128, 192 / Arguments::products, k>, stages<4>, cluster<2>, warp_specialized>, 1, 1770, 2500>,
+        // Few rows: enough tiles for all multiprocessors, at the price of more bytes from the L2.
+        entry<config<tile<128, 64 / Arguments::products, k>, stages<7>, warp_specialized>, 1, 1020, 2500>>{};
   }
 }
 
@@ -82,12 +98,13 @@ constexpr auto configurations() {
     // One warp and one slot: the host pays for every lane it loops over, and gains nothing from depth.
     return table<entry<config<tile<32, 32, k>, warp_tile<32, 32>, serial, instructions::simt>, 1, 1, 0>>{};
   } else if constexpr (sm80_multiplies<Arguments>) {
-    return hopper_configurations<Arguments>() +
-           table<
-               // Four warps of 64 x 64, the most products for a byte of shared memory; two blocks hide each other's waits.
-               entry<config<tile<128, 128 / half, k>, warp_tile<64, 64 / half>, stages<3>, multistage, instructions::sm80>, 2, 950, 4000>,
-               // Small tiles, so that a few rows or few tiles still reach all multiprocessors.
-               entry<config<tile<64, 64, k>, warp_tile<32, 32>, stages<3>, multistage, instructions::sm80>, 3, 650, 2500>>{};
+    // Small tiles, so that a few rows or few tiles still reach all multiprocessors.
+    using small = table<entry<config<tile<64, 64, k>, warp_tile<32, 32>, stages<3>, multistage, instructions::sm80>, 3, 650, 2500>>;
+    // Four warps of 64 x 64, the most products for a byte of shared memory; two blocks hide each other's waits.
+    using large = table<
+        entry<config<tile<128, 128 / half, k>, warp_tile<64, 64 / half>, stages<3>, multistage, instructions::sm80>, 2, 950, 4000>>;
+    if constexpr (builds_only_for_hopper && hopper_multiplies<Arguments>) return hopper_configurations<Arguments>() + small{};
+    else return hopper_configurations<Arguments>() + large{} + small{};
   } else {
     return hopper_configurations<Arguments>() +
            table<entry<config<tile<128, 128 / half, k>, warp_tile<64, 32 / half>, stages<(k == 32 ? 3 : 2)>, multistage, instructions::simt>, 1, 100, 3000>,
