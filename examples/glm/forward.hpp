@@ -51,6 +51,8 @@ class forward {
   using buffer = array<U, Executor>;
 
   void lay_out(const std::vector<sequence>& tokens, const cache& past, positions wanted);
+  template <class A, class B, class... Sinks>
+  void multiply(const A& a, const B& b, const Sinks&... sinks);
   void embed();
   void attention_sublayer(const layer_type& w, const cache& past, kiln::index layer);
   void attend(const cache& past, kiln::index layer);

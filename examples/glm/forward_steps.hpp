@@ -89,9 +89,23 @@ void forward<T, Executor>::run(const std::vector<sequence>& tokens, cache& past,
   for (std::size_t b = 0; b < tokens.size(); ++b) past.grow(b, static_cast<kiln::index>(tokens[b].size()));
 }
 
+/// One product with its epilogue. Reductions need scratch memory, and with it a product of few rows may be split over
+/// K.
+template <class T, class Executor>
+template <class A, class B, class... Sinks>
+void forward<T, Executor>::multiply(const A& a, const B& b, const Sinks&... sinks) {
+  const auto plan = kiln::plan_gemm(a, b, sinks...);
+  plan.state().or_throw();
+  reserve(scratch_, static_cast<kiln::index>(plan.workspace_size()));
+  Executor ex = ex_;
+  ex.scratch = {scratch_.data(), static_cast<std::size_t>(scratch_.size())};
+  plan.run(ex).or_throw();
+}
+
 template <class T, class Executor>
 void forward<T, Executor>::embed() {
-  const auto x = rows_of(x_, c_.hidden), n = rows_of(n_, c_.hidden);
+  const auto x = rows_of(x_, c_.hidden);
+  const auto n = rows_of(n_, c_.hidden);
   launch_trace::step("embedding");
   kiln::embedding(ex_, ids_.view(rows_), w_.embedding.view(c_.vocabulary, c_.hidden), x).or_throw();
   show(0, x_);
@@ -103,14 +117,15 @@ void forward<T, Executor>::embed() {
 template <class T, class Executor>
 void forward<T, Executor>::attention_sublayer(const layer_type& w, const cache& past, kiln::index layer) {
   using namespace kiln;
-  const auto x = rows_of(x_, c_.hidden), n = rows_of(n_, c_.hidden), branch = rows_of(branch_, c_.hidden);
+  const auto x = rows_of(x_, c_.hidden);
+  const auto n = rows_of(n_, c_.hidden), branch = rows_of(branch_, c_.hidden);
   const auto qkv = rows_of(qkv_, c_.qkv_width());
   const auto qkv_weight = transposed(w.qkv.view(c_.qkv_width(), c_.hidden));
   launch_trace::step("q, k, v");
   if (c_.qkv_bias) {
-    gemm(ex_, n, qkv_weight, store(qkv, acc + per_column(w.qkv_bias.view(c_.qkv_width())))).or_throw();
+    multiply(n, qkv_weight, store(qkv, acc + per_column(w.qkv_bias.view(c_.qkv_width()))));
   } else {
-    gemm(ex_, n, qkv_weight, store(qkv, acc)).or_throw();
+    multiply(n, qkv_weight, store(qkv, acc));
   }
   attend(past, layer);
 
@@ -119,13 +134,13 @@ void forward<T, Executor>::attention_sublayer(const layer_type& w, const cache& 
   const auto post_norm = norm_weight(w.post_attention_norm);
   if (c_.sandwich()) {
     launch_trace::step("o");
-    gemm(ex_, context, o_weight, store(branch, acc)).or_throw();
+    multiply(context, o_weight, store(branch, acc));
     launch_trace::step("norms");
     rms_norm(ex_, branch, norm_weight(w.post_self_attn_norm), branch, eps()).or_throw();
     add_rms_norm(ex_, branch, x, post_norm, x, n, eps()).or_throw();
   } else {
     launch_trace::step("o");
-    gemm(ex_, context, o_weight, store(x, acc + elem(x))).or_throw();
+    multiply(context, o_weight, store(x, acc + elem(x)));
     launch_trace::step("norms");
     rms_norm(ex_, x, post_norm, n, eps()).or_throw();
   }
@@ -170,23 +185,24 @@ void forward<T, Executor>::attend(const cache& past, kiln::index layer) {
 template <class T, class Executor>
 void forward<T, Executor>::mlp_sublayer(const layer_type& w, const buffer<T>& next_norm) {
   using namespace kiln;
-  const auto x = rows_of(x_, c_.hidden), n = rows_of(n_, c_.hidden), branch = rows_of(branch_, c_.hidden);
+  const auto x = rows_of(x_, c_.hidden);
+  const auto n = rows_of(n_, c_.hidden), branch = rows_of(branch_, c_.hidden);
   const auto act = rows_of(act_, c_.intermediate);
   const auto both = w.gate_up.view(2, c_.intermediate, c_.hidden);
   const auto gate = transposed(pick<0>(both, 0)), up = transposed(pick<0>(both, 1));
   launch_trace::step("gate, up");
-  gemm(ex_, n, dual(gate, up), store(act, silu(acc_<0>) * acc_<1>)).or_throw();
+  multiply(n, dual(gate, up), store(act, silu(acc_<0>) * acc_<1>));
 
   const auto down = transposed(w.down.view(c_.hidden, c_.intermediate));
   if (c_.sandwich()) {
     launch_trace::step("down");
-    gemm(ex_, act, down, store(branch, acc)).or_throw();
+    multiply(act, down, store(branch, acc));
     launch_trace::step("norms");
     rms_norm(ex_, branch, norm_weight(w.post_mlp_norm), branch, eps()).or_throw();
     add_rms_norm(ex_, branch, x, norm_weight(next_norm), x, n, eps()).or_throw();
   } else {
     launch_trace::step("down");
-    gemm(ex_, act, down, store(x, acc + elem(x))).or_throw();
+    multiply(act, down, store(x, acc + elem(x)));
     launch_trace::step("norms");
     rms_norm(ex_, x, norm_weight(next_norm), n, eps()).or_throw();
   }
@@ -203,13 +219,9 @@ void forward<T, Executor>::head() {
     embedding(ex_, wanted_.view(rows_wanted_), n, last).or_throw();
     n = last;
   }
-  const auto plan = plan_gemm(n, transposed(w_.head().view(c_.vocabulary, c_.hidden)),
-                              store(logits_.view(rows_wanted_, c_.vocabulary), acc),
-                              reduce_rows<reduction::amax>(largest_.view(rows_wanted_), acc));
-  reserve(scratch_, static_cast<kiln::index>(plan.workspace_size()));
-  Executor with_scratch = ex_;
-  with_scratch.scratch = {scratch_.data(), static_cast<std::size_t>(scratch_.size())};
-  plan.run(with_scratch).or_throw();
+  multiply(n, transposed(w_.head().view(c_.vocabulary, c_.hidden)),
+           store(logits_.view(rows_wanted_, c_.vocabulary), acc),
+           reduce_rows<reduction::amax>(largest_.view(rows_wanted_), acc));
 }
 
 template <class T, class Executor>
