@@ -121,7 +121,7 @@ void forward<T, Executor>::attention_sublayer(const layer_type& w, const cache& 
   const auto n = rows_of(n_, c_.hidden), branch = rows_of(branch_, c_.hidden);
   const auto qkv = rows_of(qkv_, c_.qkv_width());
   const auto qkv_weight = transposed(w.qkv.view(c_.qkv_width(), c_.hidden));
-  launch_trace::step("q, k, v");
+  launch_trace::step(c_.qkv_bias ? "q, k, v + bias" : "q, k, v");
   if (c_.qkv_bias) {
     multiply(n, qkv_weight, store(qkv, acc + per_column(w.qkv_bias.view(c_.qkv_width()))));
   } else {
@@ -139,7 +139,7 @@ void forward<T, Executor>::attention_sublayer(const layer_type& w, const cache& 
     rms_norm(ex_, branch, norm_weight(w.post_self_attn_norm), branch, eps()).or_throw();
     add_rms_norm(ex_, branch, x, post_norm, x, n, eps()).or_throw();
   } else {
-    launch_trace::step("o");
+    launch_trace::step("o + residual");
     multiply(context, o_weight, store(x, acc + elem(x)));
     launch_trace::step("norms");
     rms_norm(ex_, x, post_norm, n, eps()).or_throw();
@@ -190,7 +190,7 @@ void forward<T, Executor>::mlp_sublayer(const layer_type& w, const buffer<T>& ne
   const auto act = rows_of(act_, c_.intermediate);
   const auto both = w.gate_up.view(2, c_.intermediate, c_.hidden);
   const auto gate = transposed(pick<0>(both, 0)), up = transposed(pick<0>(both, 1));
-  launch_trace::step("gate, up");
+  launch_trace::step("silu(gate) * up");
   multiply(n, dual(gate, up), store(act, silu(acc_<0>) * acc_<1>));
 
   const auto down = transposed(w.down.view(c_.hidden, c_.intermediate));
@@ -201,7 +201,7 @@ void forward<T, Executor>::mlp_sublayer(const layer_type& w, const buffer<T>& ne
     rms_norm(ex_, branch, norm_weight(w.post_mlp_norm), branch, eps()).or_throw();
     add_rms_norm(ex_, branch, x, norm_weight(next_norm), x, n, eps()).or_throw();
   } else {
-    launch_trace::step("down");
+    launch_trace::step("down + residual");
     multiply(act, down, store(x, acc + elem(x)));
     launch_trace::step("norms");
     rms_norm(ex_, x, norm_weight(next_norm), n, eps()).or_throw();
@@ -213,7 +213,7 @@ template <class T, class Executor>
 void forward<T, Executor>::head() {
   using namespace kiln;
   auto n = rows_of(n_, c_.hidden);
-  launch_trace::step("head");
+  launch_trace::step("head, largest");
   if (rows_wanted_ != rows_) {
     const auto last = last_.view(rows_wanted_, c_.hidden);
     embedding(ex_, wanted_.view(rows_wanted_), n, last).or_throw();
