@@ -142,33 +142,65 @@ class mismatches {
   int count_ = 0;
 };
 
-/// D = A B with everything guarded, against the exact product. `Config` may pin a configuration.
-template <class Ta, class Tb, class Out, int UnitA, int UnitB, int UnitD = by_rows, class Config = automatic, class Fixture, class E>
-void expect_product(Fixture& test, const E& ex, const product_extents& e, std::uint64_t seed, placed how_a, placed how_b, placed how_d) {
-  SCOPED_TRACE(::testing::Message() << e << ", seed " << seed << ", placed " << static_cast<int>(how_a) << static_cast<int>(how_b) << static_cast<int>(how_d));
-  const auto a = uniform<Ta>(static_cast<std::size_t>(e.batch * e.m * e.k), hash(seed, 1));
-  const auto b = uniform<Tb>(static_cast<std::size_t>(e.batch * e.k * e.n), hash(seed, 2));
-  const placement<UnitA> at_a(how_a, e.batch, e.m, e.k);
-  const placement<UnitB> at_b(how_b, e.batch, e.k, e.n);
-  const placement<UnitD> at_d(how_d, e.batch, e.m, e.n);
+/// Where A, B and D lie.
+struct places {
+  placed a = placed::packed, b = placed::packed, d = placed::packed;
+};
+
+/// D = A B of packed values, everything guarded: D's elements in a packed buffer. `Config` may pin a configuration.
+template <class Out, int UnitA, int UnitB, int UnitD = by_rows, class Config = automatic, class Fixture, class E, class Ta, class Tb>
+std::vector<Out> multiplied(Fixture& test, const E& ex, const product_extents& e, const std::vector<Ta>& a, const std::vector<Tb>& b, const places& at = {}) {
+  const placement<UnitA> at_a(at.a, e.batch, e.m, e.k);
+  const placement<UnitB> at_b(at.b, e.batch, e.k, e.n);
+  const placement<UnitD> at_d(at.d, e.batch, e.m, e.n);
   auto& da = test.template input<Ta>(at_a.spread(a), at_a.shift);
   auto& db = test.template input<Tb>(at_b.spread(b), at_b.shift);
   auto& dd = test.template output<Out>(at_d.span, std::is_integral_v<Out> ? prefill::x55 : prefill::nan, at_d.shift);
   const status s = gemm<Config>(ex, at_a.template view<E>(da.data()), at_b.template view<E>(db.data()), store(at_d.template view<E>(dd.data()), acc));
-  ASSERT_TRUE(s.ok()) << s.message();
-
-  const auto want = product_of(e, a, b);
+  EXPECT_TRUE(s.ok()) << s.message();
   const auto d = dd.values();
+  std::vector<Out> packed(static_cast<std::size_t>(e.batch * e.m * e.n));
   std::vector<bool> mine(at_d.span);
-  mismatches wrong;
-  at_d.each([&](std::size_t place, std::size_t i) {
-    mine[place] = true;
-    const double error = sum_error<Ta, Tb, E>(e.k, want.magnitude[i]);
-    if (is_near(d[place], want.value[i], error)) return;
-    const auto number = static_cast<index>(i);
-    wrong.add("D", number / (e.m * e.n), number / e.n % e.m, number % e.n, as_double(d[place]), want.value[i], error);
-  });
+  at_d.each([&](std::size_t place, std::size_t i) { mine[place] = true, packed[i] = d[place]; });
   EXPECT_TRUE(dd.wrote_only([&](std::size_t i) { return mine[i]; }));
+  return packed;
+}
+
+/// Random A and B against the exact product.
+template <class Ta, class Tb, class Out, int UnitA, int UnitB, int UnitD = by_rows, class Config = automatic, class Fixture, class E>
+void expect_product(Fixture& test, const E& ex, const product_extents& e, std::uint64_t seed, const places& at) {
+  SCOPED_TRACE(::testing::Message() << e << ", seed " << seed << ", placed " << static_cast<int>(at.a) << static_cast<int>(at.b) << static_cast<int>(at.d));
+  const auto a = uniform<Ta>(static_cast<std::size_t>(e.batch * e.m * e.k), hash(seed, 1));
+  const auto b = uniform<Tb>(static_cast<std::size_t>(e.batch * e.k * e.n), hash(seed, 2));
+  const auto d = multiplied<Out, UnitA, UnitB, UnitD, Config>(test, ex, e, a, b, at);
+  const auto want = product_of(e, a, b);
+  mismatches wrong;
+  for (std::size_t i = 0; i < d.size(); ++i) {
+    const double error = sum_error<Ta, Tb, E>(e.k, want.magnitude[i]);
+    if (is_near(d[i], want.value[i], error)) continue;
+    const auto number = static_cast<index>(i);
+    wrong.add("D", number / (e.m * e.n), number / e.n % e.m, number % e.n, as_double(d[i]), want.value[i], error);
+  }
+}
+
+/// Elements f(i, j) of a packed matrix.
+template <class T, class F>
+std::vector<T> matrix_of(index rows, index cols, F&& f) {
+  std::vector<T> r;
+  for (index i = 0; i < rows; ++i)
+    for (index j = 0; j < cols; ++j) r.push_back(value_of<T>(static_cast<double>(f(i, j))));
+  return r;
+}
+/// Every element of a packed matrix is exactly f(i, j).
+template <class T, class F>
+void expect_matrix(const std::vector<T>& d, index rows, index cols, F&& f) {
+  ASSERT_EQ(d.size(), static_cast<std::size_t>(rows * cols));
+  mismatches wrong;
+  for (index i = 0; i < rows; ++i)
+    for (index j = 0; j < cols; ++j) {
+      const double seen = as_double(d[static_cast<std::size_t>(i * cols + j)]), want = static_cast<double>(f(i, j));
+      if (!(seen == want)) wrong.add("D", 0, i, j, seen, want, 0);
+    }
 }
 
 /// All of 1, 7, 33, 65 and one more than a K of 128 bytes for M, N and K, then random extents; on the device also some that
@@ -178,7 +210,7 @@ void expect_products(Fixture& test, std::uint64_t seed) {
   const auto ex = test.executor();
   const auto check = [&](const product_extents& e, std::uint64_t number) {
     const std::uint64_t bits = hash(seed, number);
-    expect_product<Ta, Tb, Out, UnitA, UnitB, UnitD, Config>(test, ex, e, bits, any_placement(bits), any_placement(bits >> 8), any_placement(bits >> 16));
+    expect_product<Ta, Tb, Out, UnitA, UnitB, UnitD, Config>(test, ex, e, bits, {any_placement(bits), any_placement(bits >> 8), any_placement(bits >> 16)});
   };
   const index odd[] = {1, 7, 33, 65, 128 / static_cast<index>(sizeof(Ta)) + 1};
   std::uint64_t number = 0;
@@ -198,7 +230,7 @@ void expect_pinned(Fixture& test, const E& ex, std::initializer_list<product_ext
   for (const product_extents& e : all) {
     const std::uint64_t bits = hash(seed, ++number);
     const placed a = aligned ? placed::wide_pitch : any_placement(bits), b = aligned ? placed::wide_pitch : any_placement(bits >> 8);
-    expect_product<Ta, Tb, Out, UnitA, UnitB, by_rows, Config>(test, ex, e, bits, a, b, any_placement(bits >> 16));
+    expect_product<Ta, Tb, Out, UnitA, UnitB, by_rows, Config>(test, ex, e, bits, {a, b, any_placement(bits >> 16)});
   }
 }
 

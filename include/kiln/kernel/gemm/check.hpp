@@ -8,14 +8,15 @@
 
 namespace kiln::detail {
 
-/// One operand [batch, rows, cols]: extents, address, and rows that do not run into each other.
+/// One operand [batch, rows, cols]: extents, address, and rows that do not run into each other. It is not looked at where
+/// the result has no elements (`unread`).
 template <class V>
-status check_operand(const V& v, const char* name) {
+status check_operand(const V& v, const char* name, bool unread) {
   for (int a = 0; a < 3; ++a)
     if (v.extents[a] < 0)
       return fail(errc::bad_shape, "operand `", name, "` has extent ", v.extents[a], " on axis ", a,
                   ", needs at least 0");
-  if (v.empty()) return {};
+  if (v.empty() || unread) return {};
   if (v.data == nullptr)
     return fail(errc::null_pointer, "operand `", name, "` is null, needs ", v.extents[1], " x ", v.extents[2],
                 " elements");
@@ -36,11 +37,12 @@ status check_operand(const V& v, const char* name) {
 
 template <class Arguments>
 status check_gemm(const Arguments& p) {
-  KILN_TRY(check_operand(p.a, "a"));
+  const bool unread = p.m == 0 || p.n == 0 || p.batch == 0;
+  KILN_TRY(check_operand(p.a, "a", unread));
   for (int q = 0; q < Arguments::products; ++q) {
     const char* name = Arguments::products == 1 ? "b" : q == 0 ? "b.first" : "b.second";
     const auto& b = p.b[q];
-    KILN_TRY(check_operand(b, name));
+    KILN_TRY(check_operand(b, name, unread));
     if (b.extents[1] != p.k)
       return fail(errc::bad_shape, "operand `", name, "` has ", b.extents[1], " rows, needs ", p.k,
                   " (the columns of `a`)");
