@@ -266,9 +266,8 @@ struct copy_through {
     });
     sync(group, 1);
     sm90::one_thread(group, [&](auto thread) {
-      sm90::expect_bytes(thread, full, bytes);
+      sm90::arrive_expect_bytes(thread, full, bytes);
       sm90::tma_load<sm90::l2_hint::evict_first>(thread, from, shared, full, from_col, from_row);
-      sm90::arrive(thread, full);
       sm90::arrive_at(thread, full, sm90::cluster_rank(thread));
     });
     sm90::wait(group, full, 0);

@@ -24,6 +24,7 @@ struct arithmetic : pointwise {
 };
 
 struct plus : arithmetic {
+  static constexpr const char* label = "+";
   KILN_FN std::int32_t operator()(std::int32_t x, std::int32_t y) const {
     return signed_of(unsigned_of(x) + unsigned_of(y));
   }
@@ -33,6 +34,7 @@ struct plus : arithmetic {
   }
 };
 struct minus : arithmetic {
+  static constexpr const char* label = "-";
   KILN_FN std::int32_t operator()(std::int32_t x, std::int32_t y) const {
     return signed_of(unsigned_of(x) - unsigned_of(y));
   }
@@ -42,6 +44,7 @@ struct minus : arithmetic {
   }
 };
 struct times : arithmetic {
+  static constexpr const char* label = "*";
   KILN_FN std::int32_t operator()(std::int32_t x, std::int32_t y) const {
     return signed_of(unsigned_of(x) * unsigned_of(y));
   }
@@ -51,6 +54,7 @@ struct times : arithmetic {
   }
 };
 struct quotient : pointwise {
+  static constexpr const char* label = "/";
   template <class... V>
   using result = float;
   template <class L, class R>
@@ -59,16 +63,19 @@ struct quotient : pointwise {
   }
 };
 struct negative : arithmetic {
+  static constexpr const char* label = "-";
   KILN_FN std::int32_t operator()(std::int32_t x) const { return signed_of(0u - unsigned_of(x)); }
   KILN_FN float operator()(float x) const { return -x; }
 };
 struct smaller : arithmetic {
+  static constexpr const char* label = "min";
   template <class L, class R>
   KILN_FN common_t<L, R> operator()(L x, R y) const {
     return activation::smaller(as<common_t<L, R>>(x), as<common_t<L, R>>(y));
   }
 };
 struct larger : arithmetic {
+  static constexpr const char* label = "max";
   template <class L, class R>
   KILN_FN common_t<L, R> operator()(L x, R y) const {
     return activation::larger(as<common_t<L, R>>(x), as<common_t<L, R>>(y));
@@ -76,6 +83,7 @@ struct larger : arithmetic {
 };
 template <class To>
 struct rounding : pointwise {
+  static constexpr const char* label = "round_to";
   template <class... V>
   using result = To;
   template <class V>

@@ -17,28 +17,35 @@ struct activation_op : pointwise {
 };
 
 struct relu_op : arithmetic {
+  static constexpr const char* label = "relu";
   template <class V>
   KILN_FN V operator()(V x) const {
     return activation::relu(x);
   }
 };
 struct leaky_relu_op : activation_op {
+  static constexpr const char* label = "leaky_relu";
   float slope;
   KILN_FN float operator()(float x) const { return activation::leaky_relu(x, slope); }
 };
 struct gelu_op : activation_op {
+  static constexpr const char* label = "gelu";
   KILN_FN float operator()(float x) const { return activation::gelu(x); }
 };
 struct gelu_tanh_op : activation_op {
+  static constexpr const char* label = "gelu_tanh";
   KILN_FN float operator()(float x) const { return activation::gelu_tanh(x); }
 };
 struct silu_op : activation_op {
+  static constexpr const char* label = "silu";
   KILN_FN float operator()(float x) const { return activation::silu(x); }
 };
 struct sigmoid_op : activation_op {
+  static constexpr const char* label = "sigmoid";
   KILN_FN float operator()(float x) const { return activation::sigmoid(x); }
 };
 struct tanh_op : activation_op {
+  static constexpr const char* label = "tanh";
   KILN_FN float operator()(float x) const { return activation::tanh(x); }
 };
 

@@ -13,13 +13,13 @@ struct alignas(16) staging {
   static constexpr int pitch = Cols + 8;
   T values[Rows * pitch];
 
-  template <class Scope>
+  KILN_HOST_CALLS template <class Scope>
   KILN_FN void put(Scope s, int thread, int row, int col, T x) {
     if constexpr (Scope::host) twin::note_write(&values[row * pitch + col], sizeof(T), s.first + thread);
     values[row * pitch + col] = x;
   }
   /// Eight neighbours from (row, col); col is a multiple of 8.
-  template <class Scope>
+  KILN_HOST_CALLS template <class Scope>
   KILN_FN vec<T, 8> get(Scope s, int thread, int row, int col) const {
     if constexpr (Scope::host) twin::note_read(&values[row * pitch + col], 8 * sizeof(T), s.first + thread);
     vec<T, 8> x;

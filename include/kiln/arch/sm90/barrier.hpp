@@ -58,20 +58,8 @@ KILN_FN void arrive_at([[maybe_unused]] scope<Where, Threads> all, barrier& b, i
   }
 }
 
-/// Adds to the bytes that the current phase waits for. Before the copies are issued, or the phase may end without them.
-KILN_HOST_CALLS template <class Where>
-KILN_FN void expect_bytes(scope<Where, 1>, barrier& b, int bytes) {
-  if constexpr (scope<Where, 1>::host) {
-    twin::sm().barrier_expect(&b.word, bytes);
-  } else {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("mbarrier.expect_tx.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&b)), "r"(bytes)
-                 : "memory");
-#endif
-  }
-}
-
-/// `expect_bytes`, then one arrival, in one instruction.
+/// Adds to the bytes that the current phase waits for, then arrives once. Before the copies are issued, or the phase may end
+/// without them.
 KILN_HOST_CALLS template <class Where>
 KILN_FN void arrive_expect_bytes([[maybe_unused]] scope<Where, 1> thread, barrier& b, int bytes) {
   if constexpr (scope<Where, 1>::host) {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include <kiln/core/status.hpp>
-#include <kiln/epilogue/sinks.hpp>
+#include <kiln/epilogue/describe.hpp>
 #include <kiln/kernel/gemm/choose.hpp>
 #include <kiln/kernel/launch.hpp>
 
@@ -12,7 +12,7 @@ namespace kiln {
 
 struct gemm_explanation {
   const char* schedule = "";   ///< "warp_specialized 128x256x64, 4 stages, cluster 2, sm90"; a literal's lifetime
-  const char* fused = "";      ///< the epilogue, "1 store"; a literal's lifetime
+  const char* fused = "";      ///< the epilogue, "gelu(acc + per_column) + elem"; a literal's lifetime
   std::string reason;          ///< why this kernel
   index tiles = 0;             ///< of D
   bool cut = false;            ///< some tiles are cut along K if the workspace allows it
@@ -64,10 +64,18 @@ double roofline_seconds([[maybe_unused]] double bytes, [[maybe_unused]] double o
   return 0;
 }
 
+/// The epilogue's text, made once for each type of its sinks.
+template <class Sinks>
+const char* text_of_epilogue(const Sinks& sinks) {
+  static const std::string text = describe(sinks);
+  return text.c_str();
+}
+
 template <class Kernel, class Arguments>
 gemm_explanation explain(const Arguments& p, const tile_order& tiles, const configuration_choice& choice, bool pinned, bool cut, const status& refused) {
   gemm_explanation e;
   e.schedule = name_of_kernel<Kernel>();
+  e.fused = text_of_epilogue(p.sinks);
   e.tiles = static_cast<index>(tiles.count());
   e.cut = cut;
   e.modelled_cycles = choice.cycles;
@@ -86,6 +94,7 @@ gemm_explanation explain(const Arguments& p, const tile_order& tiles, const conf
   e.roofline_seconds = roofline_seconds<Arguments>(e.bytes, e.operations);
   if (pinned) e.reason = "asked for";
   else if (!refused.ok() && !Kernel::is_hopper) e.reason = "the faster warp_specialized kernel is out (" + refused.message() + ")";
+  else if (std::is_same_v<typename decltype(Arguments::a)::space, host_space>) e.reason = "the kernel of the host";
   else e.reason = "fewest modelled cycles of the compiled kernels";
   return e;
 }

@@ -77,15 +77,20 @@ constexpr auto hopper_configurations() {
     // Sums in the unit and sums in float32 side by side: half the columns fit into the registers.
     return table<entry<config<tile<128, narrow, k>, stages<5>, cluster<2>, warp_specialized>, 1, 1400, 2500>>{};
   } else {
-    return table<
+    using large = table<
         // The most products for each byte that comes in; two blocks share the loads of B.
         entry<config<tile<128, wide, k>, stages<4>, cluster<2>, warp_specialized>, 1, 1810, 2500>,
-        // A group multiplies while the other finishes: epilogues cost nothing, and waves are half as long.
-        entry<config<tile<128, narrow, k>, stages<5>, cluster<2>, ping_pong, warp_specialized>, 1, 1570, 800>,
-        // Where 192 columns fill the waves better than 256.
-        entry<config<tile<128, 192 / Arguments::products, k>, stages<4>, cluster<2>, warp_specialized>, 1, 1770, 2500>,
-        // Few rows: enough tiles for all multiprocessors, at the price of more bytes from the L2.
-        entry<config<tile<128, 64 / Arguments::products, k>, stages<7>, warp_specialized>, 1, 1020, 2500>>{};
+        // A group multiplies while the other finishes: epilogues cost little, and waves are half as long.
+        entry<config<tile<128, narrow, k>, stages<5>, cluster<2>, ping_pong, warp_specialized>, 1, 1570, 800>>;
+    // A box of B that runs along N holds 64 columns: fewer do not make a tile, and three do not share out over two blocks.
+    constexpr bool along_n = Arguments::b_major == major::mn;
+    constexpr int third = 192 / Arguments::products, few = 64 / Arguments::products;
+    // Where 192 columns fill the waves better than 256.
+    using middle = entry<config<tile<128, third, k>, stages<4>, cluster<(along_n ? 1 : 2)>, warp_specialized>, 1, 1770, 2500>;
+    // Few rows: enough tiles for all multiprocessors, at the price of more bytes from the L2.
+    using small = entry<config<tile<128, few, k>, stages<7>, warp_specialized>, 1, 1020, 2500>;
+    if constexpr (along_n && Arguments::products == 2) return large{};
+    else return large{} + table<middle, small>{};
   }
 }
 
