@@ -96,9 +96,9 @@ void check(const status& s) {
 using fields = soa_view<device_space, position, velocity, mass>;
 
 struct both_layouts {
-  kiln::index n;
+  kiln::index_t n;
   memory arrays, structs;
-  explicit both_layouts(kiln::index count) : n(count), arrays(soa_bytes<position, velocity, mass>(count)), structs(static_cast<std::size_t>(count) * sizeof(particle)) {}
+  explicit both_layouts(kiln::index_t count) : n(count), arrays(soa_bytes<position, velocity, mass>(count)), structs(static_cast<std::size_t>(count) * sizeof(particle)) {}
   fields soa() const { return device_soa_in<position, velocity, mass>(arrays.p, n); }
   auto aos() const { return device_aos<position, velocity, mass>(static_cast<particle*>(structs.p), n); }
 };
@@ -134,7 +134,7 @@ void energy_of_arrays(benchmark::State& state) {
 }
 template <class T>
 void fused_axpy(benchmark::State& state) {
-  const kiln::index n = state.range(0) / static_cast<kiln::index>(3 * sizeof(T));
+  const kiln::index_t n = state.range(0) / static_cast<kiln::index_t>(3 * sizeof(T));
   const auto bytes = static_cast<std::size_t>(n) * sizeof(T);
   memory x(bytes), y(bytes), z(bytes);
   const auto view = [n](const memory& m) { return device_view(static_cast<T*>(m.p), n); };
@@ -142,8 +142,8 @@ void fused_axpy(benchmark::State& state) {
 }
 template <class T>
 void transposition(benchmark::State& state) {
-  kiln::index edge = 64;
-  while (2 * edge * edge * static_cast<kiln::index>(sizeof(T)) * 4 <= state.range(0)) edge *= 2;
+  kiln::index_t edge = 64;
+  while (2 * edge * edge * static_cast<kiln::index_t>(sizeof(T)) * 4 <= state.range(0)) edge *= 2;
   const auto bytes = static_cast<std::size_t>(edge * edge) * sizeof(T);
   memory x(bytes), y(bytes);
   measure(state, 2.0 * static_cast<double>(bytes), [&](cudaStream_t s) {

@@ -40,7 +40,7 @@ struct bias_of_expert : node {
     return r;
   }
   // What can be wrong is told before the launch, and an output that overlaps what is read is found.
-  status check(kiln::index, kiln::index m, kiln::index n, const char* where) const {
+  status check(kiln::index_t, kiln::index_t m, kiln::index_t n, const char* where) const {
     if (experts.extent(0) != m)
       return fail(errc::bad_shape, "`experts` in `", where, "` has ", experts.extent(0), " values, needs ", m);
     if (table.extent(1) != n)

@@ -60,20 +60,20 @@ class array {
 
  public:
   array() = default;
-  explicit array(kiln::index size)
+  explicit array(kiln::index_t size)
       : data_(size > 0 ? where::allocate(static_cast<std::size_t>(size) * sizeof(T)) : nullptr), size_(size) {}
-  array(const Executor& ex, const std::vector<T>& values) : array(static_cast<kiln::index>(values.size())) {
+  array(const Executor& ex, const std::vector<T>& values) : array(static_cast<kiln::index_t>(values.size())) {
     upload(ex, values);
   }
 
   T* data() const { return static_cast<T*>(data_.get()); }
-  kiln::index size() const { return size_; }
+  kiln::index_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 
-  void upload(const Executor& ex, const std::vector<T>& values, kiln::index at = 0) {
+  void upload(const Executor& ex, const std::vector<T>& values, kiln::index_t at = 0) {
     if (!values.empty()) where::upload(ex, data() + at, values.data(), values.size() * sizeof(T));
   }
-  std::vector<T> download(const Executor& ex, kiln::index count) const {
+  std::vector<T> download(const Executor& ex, kiln::index_t count) const {
     std::vector<T> values(static_cast<std::size_t>(count));
     if (count > 0) where::download(ex, values.data(), data(), values.size() * sizeof(T));
     return values;
@@ -90,7 +90,7 @@ class array {
     void operator()(void* p) const { where::release(p); }
   };
   std::unique_ptr<void, releaser> data_;
-  kiln::index size_ = 0;
+  kiln::index_t size_ = 0;
 };
 
 }  // namespace glm

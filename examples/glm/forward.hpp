@@ -30,7 +30,7 @@ class forward {
   forward(const Executor& ex, const config& c, model_weights<T, Executor> weights)
       : ex_(ex), c_(c), w_(std::move(weights)) {}
 
-  cache make_cache(kiln::index sequences, kiln::index capacity) const { return cache(c_, sequences, capacity); }
+  cache make_cache(kiln::index_t sequences, kiln::index_t capacity) const { return cache(c_, sequences, capacity); }
 
   /// Runs the new tokens of each sequence, behind those that the cache holds, and adds them to the cache.
   void run(const std::vector<sequence>& tokens, cache& past, positions wanted);
@@ -43,7 +43,7 @@ class forward {
 
   /// Called with the residual stream behind the embedding (0) and each layer (1, ...), and with the final norm's output
   /// (layers + 1). For tests.
-  std::function<void(kiln::index, const std::vector<float>&)> watch;
+  std::function<void(kiln::index_t, const std::vector<float>&)> watch;
 
  private:
   using layer_type = layer_weights<T, Executor>;
@@ -54,19 +54,19 @@ class forward {
   template <class A, class B, class... Sinks>
   void multiply(const A& a, const B& b, const Sinks&... sinks);
   void embed();
-  void attention_sublayer(const layer_type& w, const cache& past, kiln::index layer);
-  void attend(const cache& past, kiln::index layer);
+  void attention_sublayer(const layer_type& w, const cache& past, kiln::index_t layer);
+  void attend(const cache& past, kiln::index_t layer);
   void mlp_sublayer(const layer_type& w, const buffer<T>& next_norm);
   void head();
 
   template <class U>
-  auto rows_of(const buffer<U>& b, kiln::index width) const {
+  auto rows_of(const buffer<U>& b, kiln::index_t width) const {
     return b.view(rows_, width);
   }
   auto norm_weight(const buffer<T>& w) const { return w.view(c_.hidden); }
   float eps() const { return static_cast<float>(c_.eps); }
   template <class U>
-  void show(kiln::index at, const buffer<U>& x) const {
+  void show(kiln::index_t at, const buffer<U>& x) const {
     if (!watch) return;
     const std::vector<U> values = x.download(ex_, rows_ * c_.hidden);
     watch(at, std::vector<float>(values.begin(), values.end()));
@@ -76,8 +76,8 @@ class forward {
   config c_;
   model_weights<T, Executor> w_;
 
-  kiln::index rows_ = 0, rows_wanted_ = 0;
-  std::vector<kiln::index> new_tokens_;                               ///< of each sequence
+  kiln::index_t rows_ = 0, rows_wanted_ = 0;
+  std::vector<kiln::index_t> new_tokens_;                               ///< of each sequence
   buffer<std::int32_t> ids_, positions_, places_, wanted_, lengths_;  ///< see lay_out
   buffer<float> x_;                                                   ///< [rows, hidden]: the residual stream
   buffer<T> n_;                                                       ///< [rows, hidden]: its norm

@@ -19,20 +19,20 @@ namespace glm {
 
 /// Makes an array at least as large as asked for; its values are lost when it grows.
 template <class T, class Executor>
-void reserve(array<T, Executor>& a, kiln::index size) {
+void reserve(array<T, Executor>& a, kiln::index_t size) {
   if (a.size() < size) a = array<T, Executor>(size);
 }
 
 /// Checks the ids and lays the tokens out as rows.
 template <class T, class Executor>
 void forward<T, Executor>::lay_out(const std::vector<sequence>& tokens, const cache& past, positions wanted) {
-  if (static_cast<kiln::index>(tokens.size()) != past.sequences()) {
+  if (static_cast<kiln::index_t>(tokens.size()) != past.sequences()) {
     fail("there are ", tokens.size(), " prompts, the cache is for ", past.sequences());
   }
   std::vector<std::int32_t> ids, at, places, rows, lengths;
   new_tokens_.clear();
   for (std::size_t b = 0; b < tokens.size(); ++b) {
-    const kiln::index before = past.lengths()[b], count = static_cast<kiln::index>(tokens[b].size());
+    const kiln::index_t before = past.lengths()[b], count = static_cast<kiln::index_t>(tokens[b].size());
     if (count == 0) fail("prompt ", b, " has no tokens");
     if (before + count > past.capacity())
       fail("prompt ", b, " needs ", before + count, " rows of a cache of ", past.capacity());
@@ -41,20 +41,20 @@ void forward<T, Executor>::lay_out(const std::vector<sequence>& tokens, const ca
       if (id < 0 || id >= c_.vocabulary) {
         fail("prompt ", b, ": token ", i, " is ", id, ", the vocabulary has ids 0 to ", c_.vocabulary - 1);
       }
-      const kiln::index position = before + static_cast<kiln::index>(i);
+      const kiln::index_t position = before + static_cast<kiln::index_t>(i);
       ids.push_back(id);
       at.push_back(static_cast<std::int32_t>(position));
-      places.push_back(static_cast<std::int32_t>(static_cast<kiln::index>(b) * past.capacity() + position));
+      places.push_back(static_cast<std::int32_t>(static_cast<kiln::index_t>(b) * past.capacity() + position));
       if (wanted == positions::all || i + 1 == tokens[b].size())
         rows.push_back(static_cast<std::int32_t>(ids.size()) - 1);
     }
     new_tokens_.push_back(count);
     lengths.push_back(static_cast<std::int32_t>(before + count));
   }
-  rows_ = static_cast<kiln::index>(ids.size());
-  rows_wanted_ = static_cast<kiln::index>(rows.size());
+  rows_ = static_cast<kiln::index_t>(ids.size());
+  rows_wanted_ = static_cast<kiln::index_t>(rows.size());
   const auto send = [this](buffer<std::int32_t>& to, const std::vector<std::int32_t>& values) {
-    reserve(to, static_cast<kiln::index>(values.size()));
+    reserve(to, static_cast<kiln::index_t>(values.size()));
     to.upload(ex_, values);
   };
   send(ids_, ids);          // of each row
@@ -79,14 +79,14 @@ void forward<T, Executor>::run(const std::vector<sequence>& tokens, cache& past,
   lay_out(tokens, past, wanted);
   embed();
   for (std::size_t layer = 0; layer < w_.layers.size(); ++layer) {
-    attention_sublayer(w_.layers[layer], past, static_cast<kiln::index>(layer));
+    attention_sublayer(w_.layers[layer], past, static_cast<kiln::index_t>(layer));
     const bool last = layer + 1 == w_.layers.size();
     mlp_sublayer(w_.layers[layer], last ? w_.final_norm : w_.layers[layer + 1].input_norm);
-    show(static_cast<kiln::index>(layer) + 1, x_);
+    show(static_cast<kiln::index_t>(layer) + 1, x_);
   }
   show(c_.layers + 1, n_);
   head();
-  for (std::size_t b = 0; b < tokens.size(); ++b) past.grow(b, static_cast<kiln::index>(tokens[b].size()));
+  for (std::size_t b = 0; b < tokens.size(); ++b) past.grow(b, static_cast<kiln::index_t>(tokens[b].size()));
 }
 
 /// One product with its epilogue. Reductions need scratch memory, and with it a product of few rows may be split over
@@ -96,7 +96,7 @@ template <class A, class B, class... Sinks>
 void forward<T, Executor>::multiply(const A& a, const B& b, const Sinks&... sinks) {
   const auto plan = kiln::plan_gemm(a, b, sinks...);
   plan.state().or_throw();
-  reserve(scratch_, static_cast<kiln::index>(plan.workspace_size()));
+  reserve(scratch_, static_cast<kiln::index_t>(plan.workspace_size()));
   Executor ex = ex_;
   ex.scratch = {scratch_.data(), static_cast<std::size_t>(scratch_.size())};
   plan.run(ex).or_throw();
@@ -115,7 +115,7 @@ void forward<T, Executor>::embed() {
 
 /// From n, the normed stream, to x + attention and its norm.
 template <class T, class Executor>
-void forward<T, Executor>::attention_sublayer(const layer_type& w, const cache& past, kiln::index layer) {
+void forward<T, Executor>::attention_sublayer(const layer_type& w, const cache& past, kiln::index_t layer) {
   using namespace kiln;
   const auto x = rows_of(x_, c_.hidden);
   const auto n = rows_of(n_, c_.hidden), branch = rows_of(branch_, c_.hidden);
@@ -148,9 +148,9 @@ void forward<T, Executor>::attention_sublayer(const layer_type& w, const cache& 
 
 /// Turns queries and keys by their positions, puts keys and values into the cache, and attends to all that is there.
 template <class T, class Executor>
-void forward<T, Executor>::attend(const cache& past, kiln::index layer) {
+void forward<T, Executor>::attend(const cache& past, kiln::index_t layer) {
   using namespace kiln;
-  const kiln::index all_heads = c_.heads + 2 * c_.kv_heads;
+  const kiln::index_t all_heads = c_.heads + 2 * c_.kv_heads;
   const auto heads = qkv_.view(rows_, all_heads, c_.head_dim);
   const auto q = slice(heads, 1, 0, c_.heads);
   const auto k = slice(heads, 1, c_.heads, c_.heads + c_.kv_heads);
@@ -164,13 +164,13 @@ void forward<T, Executor>::attend(const cache& past, kiln::index layer) {
 
   launch_trace::step("attention");
   // Sequences with equally many new tokens, as when decoding, are one launch.
-  const auto sequences = static_cast<kiln::index>(new_tokens_.size());
+  const auto sequences = static_cast<kiln::index_t>(new_tokens_.size());
   const bool even = std::equal(new_tokens_.begin() + 1, new_tokens_.end(), new_tokens_.begin());
-  const kiln::index together = even ? sequences : 1;
-  kiln::index row = 0;
-  for (kiln::index b = 0; b < sequences; b += together) {
-    const kiln::index count = new_tokens_[static_cast<std::size_t>(b)];
-    const auto part = [&](const buffer<T>& all, kiln::index width) {
+  const kiln::index_t together = even ? sequences : 1;
+  kiln::index_t row = 0;
+  for (kiln::index_t b = 0; b < sequences; b += together) {
+    const kiln::index_t count = new_tokens_[static_cast<std::size_t>(b)];
+    const auto part = [&](const buffer<T>& all, kiln::index_t width) {
       return view_on<Executor>(all.data() + row * width * c_.head_dim, together, count, width, c_.head_dim);
     };
     attention(ex_, slice(part(qkv_, all_heads), 2, 0, c_.heads), slice(keys, 0, b, b + together),

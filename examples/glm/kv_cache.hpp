@@ -12,7 +12,7 @@ namespace glm {
 template <class T, class Executor>
 class kv_cache {
  public:
-  kv_cache(const config& c, kiln::index sequences, kiln::index capacity)
+  kv_cache(const config& c, kiln::index_t sequences, kiln::index_t capacity)
       : sequences_(sequences),
         capacity_(capacity),
         heads_(c.kv_heads),
@@ -21,11 +21,11 @@ class kv_cache {
         values_(c.layers * layer_size()),
         lengths_(static_cast<std::size_t>(sequences)) {}
 
-  kiln::index sequences() const { return sequences_; }
-  kiln::index capacity() const { return capacity_; }
+  kiln::index_t sequences() const { return sequences_; }
+  kiln::index_t capacity() const { return capacity_; }
   /// The tokens of each sequence.
-  const std::vector<kiln::index>& lengths() const { return lengths_; }
-  void grow(std::size_t sequence, kiln::index by) { lengths_[sequence] += by; }
+  const std::vector<kiln::index_t>& lengths() const { return lengths_; }
+  void grow(std::size_t sequence, kiln::index_t by) { lengths_[sequence] += by; }
   void clear() { lengths_.assign(lengths_.size(), 0); }
   void fill(const Executor& ex, T value) {
     const std::vector<T> values(static_cast<std::size_t>(keys_.size()), value);
@@ -33,22 +33,22 @@ class kv_cache {
     values_.upload(ex, values);
   }
 
-  auto keys(kiln::index layer) const { return view(keys_, layer); }
-  auto values(kiln::index layer) const { return view(values_, layer); }
+  auto keys(kiln::index_t layer) const { return view(keys_, layer); }
+  auto values(kiln::index_t layer) const { return view(values_, layer); }
 
   /// Of all layers.
   const array<T, Executor>& all_keys() const { return keys_; }
   const array<T, Executor>& all_values() const { return values_; }
 
  private:
-  kiln::index layer_size() const { return sequences_ * capacity_ * heads_ * dim_; }
-  auto view(const array<T, Executor>& all, kiln::index layer) const {
+  kiln::index_t layer_size() const { return sequences_ * capacity_ * heads_ * dim_; }
+  auto view(const array<T, Executor>& all, kiln::index_t layer) const {
     return kiln::view_on<Executor>(all.data() + layer * layer_size(), sequences_, capacity_, heads_, dim_);
   }
 
-  kiln::index sequences_, capacity_, heads_, dim_;
+  kiln::index_t sequences_, capacity_, heads_, dim_;
   array<T, Executor> keys_, values_;
-  std::vector<kiln::index> lengths_;
+  std::vector<kiln::index_t> lengths_;
 };
 
 }  // namespace glm

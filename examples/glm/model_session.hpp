@@ -20,7 +20,7 @@ class model_session final : public session {
       : forward_(ex, c, load_weights<T>(ex, checkpoint(folder), c)) {}
 
   std::vector<float> logits(const sequence& prompt) override {
-    auto cache = forward_.make_cache(1, static_cast<kiln::index>(prompt.size()));
+    auto cache = forward_.make_cache(1, static_cast<kiln::index_t>(prompt.size()));
     forward_.run({prompt}, cache, positions::all);
     return forward_.logits();
   }
@@ -31,7 +31,7 @@ class model_session final : public session {
     std::size_t longest = 0;
     for (const sequence& prompt : prompts) longest = std::max(longest, prompt.size());
     auto cache =
-        forward_.make_cache(static_cast<kiln::index>(prompts.size()), static_cast<kiln::index>(longest) + count - 1);
+        forward_.make_cache(static_cast<kiln::index_t>(prompts.size()), static_cast<kiln::index_t>(longest) + count - 1);
 
     std::vector<sequence> next = prompts;
     for (int step = 0; step < count; ++step) {

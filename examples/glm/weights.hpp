@@ -55,18 +55,18 @@ std::vector<T> converted(const stored_tensor& stored) {
 /// Tensors one after another in one array.
 template <class T, class Executor>
 array<T, Executor> load(const Executor& ex, const checkpoint& files, const tensor_names& names) {
-  kiln::index size = 0;
+  kiln::index_t size = 0;
   for (const tensor_name& name : names) {
-    kiln::index elements = 1;
-    for (const kiln::index extent : name.shape) elements *= extent;
+    kiln::index_t elements = 1;
+    for (const kiln::index_t extent : name.shape) elements *= extent;
     size += elements;
   }
   array<T, Executor> all(size);
-  kiln::index at = 0;
+  kiln::index_t at = 0;
   for (const tensor_name& name : names) {
     const std::vector<T> values = converted<T>(files.read(name));
     all.upload(ex, values, at);
-    at += static_cast<kiln::index>(values.size());
+    at += static_cast<kiln::index_t>(values.size());
   }
   return all;
 }

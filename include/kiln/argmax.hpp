@@ -8,7 +8,7 @@ namespace kiln {
 namespace rows {
 
 /// A value and its column in one number: the greatest key is the largest value, NaN above all, at the lowest column.
-KILN_FN std::uint64_t key_of(float x, index column) {
+KILN_FN std::uint64_t key_of(float x, index_t column) {
   std::uint32_t bits = bit_cast<std::uint32_t>(x == 0 ? 0.0f : x);
   bits = is_nan(x) ? 0xffffffffu : (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;
   return (static_cast<std::uint64_t>(bits) << 32) | (0xffffffffu - static_cast<std::uint32_t>(column));
@@ -39,9 +39,9 @@ struct argmax_program {
   void each_operand(F f) const {
     f(x);
   }
-  KILN_FN lines at(index r) const { return {x.at(r), out.data + out.offset(r)}; }
+  KILN_FN lines at(index_t r) const { return {x.at(r), out.data + out.offset(r)}; }
   template <int Width>
-  KILN_FN void load(const lines& l, index c, int n, chunk<X, Width>& to) const {
+  KILN_FN void load(const lines& l, index_t c, int n, chunk<X, Width>& to) const {
     rows::load(l.x, c, n, to);
   }
   KILN_FN static float value(X v) { return static_cast<float>(v); }
@@ -50,7 +50,7 @@ struct argmax_program {
   KILN_FN void run(Row& one) const {
     const later_of later;
     const std::uint64_t best = one.reduce(
-        std::uint64_t{0}, [=](std::uint64_t a, float v, index c) { return later(a, key_of(v, c)); }, later);
+        std::uint64_t{0}, [=](std::uint64_t a, float v, index_t c) { return later(a, key_of(v, c)); }, later);
     one.once([&] {
       *one.lines.out = column_of(best);
       if (flag != nullptr && !is_finite_key(best)) *flag = 1;

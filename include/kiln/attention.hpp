@@ -108,11 +108,11 @@ inline constexpr bool is_element = std::is_same_v<T, f16> || std::is_same_v<T, b
 
 template <class Arguments>
 trace::launch_record record_of(const Arguments& p, const char* schedule) {
-  const index *q = p.q.extents, *v = p.v.extents;
+  const index_t *q = p.q.extents, *v = p.v.extents;
   double visible = 0;  // of one sequence and head, were it of full length
   if (p.mask == causal::none) visible = static_cast<double>(q[1]) * static_cast<double>(v[1]);
   else
-    for (index i = 0; i < q[1]; ++i) visible += static_cast<double>(visible_keys(p.mask, i, q[1], v[1]));
+    for (index_t i = 0; i < q[1]; ++i) visible += static_cast<double>(visible_keys(p.mask, i, q[1], v[1]));
   const double heads = static_cast<double>(q[0]) * static_cast<double>(q[2]);
   static constexpr const char* fused[] = {"online softmax",
                                           "online softmax, log-sum-exp",
@@ -140,7 +140,7 @@ status run_first(const Executor& ex, Arguments& p, table<First, Rest...>) {
     return fail(errc::unsupported, "attention: this configuration takes a head_dim of at most ", First::dim, ", `q` and `v` have ", p.head_dim, " and ", p.value_dim);
   } else {
     using chosen = kernel<Arguments, First>;
-    p.row_tiles = ceil_div<index>(p.q.extents[1] * p.group, First::rows);
+    p.row_tiles = ceil_div<index_t>(p.q.extents[1] * p.group, First::rows);
     trace::scope watch(ex, trace::on() ? record_of(p, First::is_sm80 ? "multistage, sm80" : "serial, simt") : trace::launch_record{});
     return watch.done(run<chosen>(ex, p, p.row_tiles * p.k.extents[2] * p.q.extents[0]));
   }
@@ -180,7 +180,7 @@ status attention(const Executor& ex, const Q& q, const K& k, const V& v, const O
   p.q = q, p.k = k, p.v = v, p.out = out;
   (attn::attach(p, more), ...);
   p.mask = options.mask.value;
-  const index dim = q.extents[3], dim_v = v.extents[3];
+  const index_t dim = q.extents[3], dim_v = v.extents[3];
   p.scale = options.scale.value_or(dim > 0 ? 1.0f / std::sqrt(static_cast<float>(dim)) : 1.0f) * log2_e;
   KILN_TRY(attn::check(p, has));
   if (p.q.extents[0] == 0 || p.q.extents[1] == 0 || p.q.extents[2] == 0 || (dim_v == 0 && has.lse == 0)) return {};

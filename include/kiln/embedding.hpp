@@ -13,13 +13,13 @@ struct gather_program {
   operand<const Id> ids;
   operand<const W> table;
   operand<Y> out;
-  index vocabulary, columns, chunks;
+  index_t vocabulary, columns, chunks;
   std::int32_t* flag;
 
-  KILN_FN void run(index item) const {
-    const index r = divided(item, chunks), c = (item - r * chunks) * Width;
+  KILN_FN void run(index_t item) const {
+    const index_t r = divided(item, chunks), c = (item - r * chunks) * Width;
     const int n = columns - c < Width ? static_cast<int>(columns - c) : Width;
-    const auto id = static_cast<index>(ids.at(r)[0]);
+    const auto id = static_cast<index_t>(ids.at(r)[0]);
     chunk<float, Width> v{};
     if (id >= 0 && id < vocabulary) {
       chunk<W, Width> w;
@@ -43,9 +43,9 @@ struct gather_program {
 /// Checks a list of ids that the host can read: errc::bad_option with the first id outside [0, vocabulary) and its
 /// place.
 template <class Id, int U>
-status check_ids(const tensor<Id, 1, host_space, U>& ids, index vocabulary) {
-  for (index i = 0; i < ids.extent(0); ++i) {
-    const auto id = static_cast<index>(ids(i));
+status check_ids(const tensor<Id, 1, host_space, U>& ids, index_t vocabulary) {
+  for (index_t i = 0; i < ids.extent(0); ++i) {
+    const auto id = static_cast<index_t>(ids(i));
     if (id < 0 || id >= vocabulary)
       return fail(errc::bad_option, "operand `ids`: element ", i, " is ", id, ", needs to be in [0, ", vocabulary,
                   "), the rows of `table`");
@@ -85,7 +85,7 @@ status embedding(const Executor& ex, const tensor<Id, 1, SI, UI>& ids, const ten
 
   constexpr int width = 16 / static_cast<int>(sizeof(Y) > sizeof(w_type) ? sizeof(Y) : sizeof(w_type));
   const auto with = [&]<int Width>(std::integral_constant<int, Width>) {
-    const index chunks = ceil_div<index>(out.extent(1), Width);
+    const index_t chunks = ceil_div<index_t>(out.extent(1), Width);
     gather_program<id_type, w_type, Y, Width> program{each_row(tensor<const id_type, 1, SI, UI>(ids)),
                                                       input_of(table),
                                                       operand_of(out),

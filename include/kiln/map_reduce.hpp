@@ -34,7 +34,7 @@ concept folds_to = requires {
 
 /// Bytes of the blocks' results; none where one block does it all.
 template <class A>
-std::size_t partial_bytes(index blocks) {
+std::size_t partial_bytes(index_t blocks) {
   return blocks > 1 ? static_cast<std::size_t>(blocks) * sizeof(A) : 0;
 }
 
@@ -95,7 +95,7 @@ status reduce(const Executor& ex, const View& view, const tensor<Out, 1, S, U>& 
         return fail(errc::bad_shape, "reduce: the result has ", result.extents[0], " elements, needs 1");
       KILN_TRY(check_outside("reduce", "the result", result, "the view", view));
       const auto source = make_source(view);
-      const index blocks = max_of<index>(1, partials_of(source.plan.items()));
+      const index_t blocks = max_of<index_t>(1, partials_of(source.plan.items()));
       const std::size_t needed = partial_bytes<A>(blocks);
       workspace scratch = ex.scratch;
       elementwise::own_partials<A> own;  // the host executor may allocate; the device's workspace is the caller's

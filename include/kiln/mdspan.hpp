@@ -66,7 +66,7 @@ constexpr auto view_of(const M& m) {
   t.data = native_pointer(m.data_handle());
   for (int a = 0; a < rank; ++a) {
     const auto axis = static_cast<typename M::rank_type>(a);
-    t.extents[a] = static_cast<index>(m.extent(axis)), t.strides[a] = static_cast<index>(m.stride(axis));
+    t.extents[a] = static_cast<index_t>(m.extent(axis)), t.strides[a] = static_cast<index_t>(m.stride(axis));
   }
   return t;
 }
@@ -87,9 +87,9 @@ constexpr auto device_view(const M& m) {
 /// Strides stay as they are, 0 for a broadcast axis too; the memory's place is forgotten.
 template <class T, int R, class S, int U>
 constexpr auto to_mdspan(const tensor<T, R, S, U>& v) {
-  using extents = ::cuda::std::dextents<index, static_cast<::cuda::std::size_t>(R)>;
+  using extents = ::cuda::std::dextents<index_t, static_cast<::cuda::std::size_t>(R)>;
   using layout = ::cuda::std::layout_stride;
-  ::cuda::std::array<index, static_cast<::cuda::std::size_t>(R)> shape{}, strides{};
+  ::cuda::std::array<index_t, static_cast<::cuda::std::size_t>(R)> shape{}, strides{};
   for (int a = 0; a < R; ++a)
     shape[static_cast<::cuda::std::size_t>(a)] = v.extents[a],
     strides[static_cast<::cuda::std::size_t>(a)] = v.stride(a);
@@ -100,9 +100,9 @@ constexpr auto to_mdspan(const tensor<T, R, S, U>& v) {
 #if KILN_HAS_STD_MDSPAN
 template <class T, int R, class S, int U>
 constexpr auto to_std_mdspan(const tensor<T, R, S, U>& v) {
-  using extents = std::dextents<index, static_cast<std::size_t>(R)>;
+  using extents = std::dextents<index_t, static_cast<std::size_t>(R)>;
   using layout = std::layout_stride;
-  std::array<index, static_cast<std::size_t>(R)> shape{}, strides{};
+  std::array<index_t, static_cast<std::size_t>(R)> shape{}, strides{};
   for (int a = 0; a < R; ++a)
     shape[static_cast<std::size_t>(a)] = v.extents[a], strides[static_cast<std::size_t>(a)] = v.stride(a);
   return std::mdspan<T, extents, layout>(v.data, layout::mapping<extents>(extents(shape), strides));

@@ -39,7 +39,7 @@ constexpr void check_quantise_types() {
 
 template <class Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, class T, class ST, int UT>
 status check_quantise(const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q, const char* name,
-                      const tensor<T, 1, ST, UT>& scales, index needed, const char* why) {
+                      const tensor<T, 1, ST, UT>& scales, index_t needed, const char* why) {
   check_spaces<Executor, tensor<X, R, S, U>, tensor<Q, R, SQ, UQ>, tensor<T, 1, ST, UT>>();
   check_quantise_types<X, Q, T>();
   KILN_TRY(check_view("x", x));

@@ -20,7 +20,7 @@ struct rotary_options {
 
 /// Positions start, start + 1, ... along each sequence's tokens.
 struct positions_from {
-  index start = 0;
+  index_t start = 0;
 };
 
 namespace rows {
@@ -34,8 +34,8 @@ constexpr auto heads_in(const tensor<T, R, S, U>& v) {
   return heads_of(static_cast<tensor<const T, R, S, U>>(v));
 }
 
-inline status check_rotary(const rotary_options& o, index channels) {
-  const index width = o.width == 0 ? channels : o.width;
+inline status check_rotary(const rotary_options& o, index_t channels) {
+  const index_t width = o.width == 0 ? channels : o.width;
   if (width < 0 || width > channels || width % 2 != 0)
     return fail(errc::bad_option, "option `width`: saw ", width, ", needs an even number up to ", channels,
                 ", the channels of a head");
@@ -47,7 +47,7 @@ inline status check_rotary(const rotary_options& o, index channels) {
 }
 
 template <class T, int R, class S, int U>
-index tokens_of(const tensor<T, R, S, U>& v) {
+index_t tokens_of(const tensor<T, R, S, U>& v) {
   return v.extent(0) * (R == 4 ? v.extent(R - 3) : 1);
 }
 
@@ -175,9 +175,9 @@ status rotary_append(const Executor& ex, const tensor<X, 3, S, UK>& k, const ten
   KILN_TRY(check_apart("value_cache", value_cache, "key_cache", key_cache));
   KILN_TRY(check_rotary(options, k.extent(2)));
   if (k.empty()) return {};
-  const index cache_rows = tokens_of(key_cache);
+  const index_t cache_rows = tokens_of(key_cache);
   if constexpr (Executor::on_host) {
-    for (index t = 0; t < places.extent(0); ++t)
+    for (index_t t = 0; t < places.extent(0); ++t)
       if (places(t) >= cache_rows)
         return fail(errc::bad_option, "operand `places`: element ", t, " is ", places(t), ", needs to be below ",
                     cache_rows, ", the rows of `key_cache`");

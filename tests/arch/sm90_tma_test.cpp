@@ -12,7 +12,7 @@
 
 namespace {
 using namespace kiln;
-using kiln::index;  // not that of <strings.h>
+using kiln::index_t;  // not that of <strings.h>
 using one = scope<on_host, 1>;
 
 constexpr order all_orders[] = {order::eager, order::late, order::random};
@@ -33,12 +33,12 @@ status with_barrier(const host_executor& ex, F f, int ctas = 1) {
       }));
 }
 
-std::size_t at(index i) { return static_cast<std::size_t>(i); }
+std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
 /// Every element of a box, at every kind of position, under every swizzle.
 template <class T>
 void check_matrix_loads(swizzle pattern) {
-  const index rows = 37, cols = 200, pitch = 208;
+  const index_t rows = 37, cols = 200, pitch = 208;
   const int box_cols =
       pattern == swizzle::none ? 48 / static_cast<int>(sizeof(T)) : panel_bytes(pattern) / static_cast<int>(sizeof(T));
   const int box_rows = 24;
@@ -47,7 +47,7 @@ void check_matrix_loads(swizzle pattern) {
   ASSERT_TRUE(
       make_tensor_map(map, sm90::matrix_request("a", source.data(), rows, cols, pitch, box_rows, box_cols, pattern))
           .ok());
-  const index corners[][2] = {{0, 0}, {5, 3}, {20, 192}, {30, 10}, {-7, -9}, {36, 199}, {37, 0}, {0, 200}, {-24, 0}};
+  const index_t corners[][2] = {{0, 0}, {5, 3}, {20, 192}, {30, 10}, {-7, -9}, {36, 199}, {37, 0}, {0, 200}, {-24, 0}};
   for (const order o : all_orders) {
     for (const auto& c : corners) {
       const auto s = with_barrier(host.with_order(o, 5).with_checks(), [&](twin::block, storage& m) {
@@ -57,7 +57,7 @@ void check_matrix_loads(swizzle pattern) {
         for (int i = 0; i < box_rows; ++i) {
           for (int j = 0; j < box_cols; ++j) {
             const int linear = (i * box_cols + j) * static_cast<int>(sizeof(T));
-            const index row = c[0] + i, col = c[1] + j;
+            const index_t row = c[0] + i, col = c[1] + j;
             T expected{};
             if (row >= 0 && row < rows && col >= 0 && col < cols) expected = source.data()[row * pitch + col];
             ASSERT_EQ(std::memcmp(m.tile + swizzled(pattern, linear), &expected, sizeof(T)), 0) << i << ", " << j;
@@ -80,7 +80,7 @@ TEST(tma, loads_a_box_of_a_matrix) {
 }
 
 TEST(tma, stores_are_clipped_and_undo_the_swizzle) {
-  const index rows = 21, cols = 72, pitch = 80;
+  const index_t rows = 21, cols = 72, pitch = 80;
   for (const order o : all_orders) {
     test::guarded_output<bf16, host_space> d(at(rows * pitch), test::prefill::x55);
     const auto values = test::uniform<bf16>(16 * 64, 3);
@@ -98,12 +98,12 @@ TEST(tma, stores_are_clipped_and_undo_the_swizzle) {
     });
     ASSERT_EQ(s.message(), "");
     const auto inside = [&](std::size_t e) {
-      const index row = static_cast<index>(e) / pitch, col = static_cast<index>(e) % pitch;
+      const index_t row = static_cast<index_t>(e) / pitch, col = static_cast<index_t>(e) % pitch;
       return row >= 10 && row < rows && col >= 30 && col < cols;
     };
     EXPECT_TRUE(d.wrote_only(inside));
-    for (index i = 10; i < rows; ++i) {
-      for (index j = 30; j < cols; ++j) {
+    for (index_t i = 10; i < rows; ++i) {
+      for (index_t j = 30; j < cols; ++j) {
         ASSERT_EQ(static_cast<float>(d.data()[i * pitch + j]), static_cast<float>(values[at((i - 10) * 64 + j - 30)]));
       }
     }
@@ -113,7 +113,7 @@ TEST(tma, stores_are_clipped_and_undo_the_swizzle) {
 
 TEST(tma, five_dimensions_with_free_strides) {
   // extents 16, 3, 2, 4, 2 in a buffer where dimension 3 is stored outermost and dimension 4 repeats (stride 0).
-  const index extent[5] = {16, 3, 2, 4, 2}, stride[5] = {4, 128, 512, 2048, 0};
+  const index_t extent[5] = {16, 3, 2, 4, 2}, stride[5] = {4, 128, 512, 2048, 0};
   std::vector<std::int32_t> source(at(4 * 2048 / 4));
   for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::int32_t>(i);
   sm90::tensor_request r;
@@ -122,7 +122,7 @@ TEST(tma, five_dimensions_with_free_strides) {
   for (int d = 0; d < 5; ++d) r.extent[d] = extent[d], r.stride[d] = stride[d], r.box[d] = box[d];
   sm90::tensor_map<on_host> map;
   ASSERT_EQ(make_tensor_map(map, r).message(), "");
-  const index from[5] = {4, 2, 1, 2, -1};
+  const index_t from[5] = {4, 2, 1, 2, -1};
   const auto s = with_barrier(host.with_order(order::late).with_checks(), [&](twin::block, storage& m) {
     sm90::arrive_expect_bytes(one{}, m.full, 8 * 2 * 2 * 3 * 2 * 4);
     sm90::tma_load(one{}, map, m.tile, m.full, from[0], from[1], from[2], from[3], from[4]);
@@ -133,8 +133,8 @@ TEST(tma, five_dimensions_with_free_strides) {
         for (int c = 0; c < 2; ++c)
           for (int b = 0; b < 2; ++b)
             for (int a = 0; a < 8; ++a, place += 4) {
-              const index x[5] = {from[0] + a, from[1] + b, from[2] + c, from[3] + d, from[4] + e};
-              index byte = 0;
+              const index_t x[5] = {from[0] + a, from[1] + b, from[2] + c, from[3] + d, from[4] + e};
+              index_t byte = 0;
               bool inside = true;
               for (int k = 0; k < 5; ++k) inside = inside && x[k] >= 0 && x[k] < extent[k], byte += x[k] * stride[k];
               std::int32_t got;
@@ -227,13 +227,13 @@ TEST(tensor_map, every_rule_is_checked_and_named) {
             "bad alignment: operand `a` lies 6 bytes past a 16-byte boundary, TMA needs a multiple of 16");
   EXPECT_EQ(refusal([](request& r) { r.stride[1] = 130; }),
             "bad stride: operand `a`: dimension 1 has a stride of 130 bytes, TMA needs a multiple of 16");
-  EXPECT_EQ(refusal([](request& r) { r.stride[1] = index{1} << 40; }),
+  EXPECT_EQ(refusal([](request& r) { r.stride[1] = index_t{1} << 40; }),
             "bad stride: operand `a`: dimension 1 has a stride of 1099511627776 bytes, TMA needs 0 to 2^40 - 1");
-  EXPECT_EQ(refusal([](request& r) { r.extent[1] = (index{1} << 32) + 1; }),
+  EXPECT_EQ(refusal([](request& r) { r.extent[1] = (index_t{1} << 32) + 1; }),
             "bad shape: operand `a`: dimension 1 has extent 4294967297, TMA needs 1 to 2^32");
   EXPECT_EQ(refusal([](request& r) { r.extent[0] = 0; }),
             "bad shape: operand `a`: dimension 0 has extent 0, TMA needs 1 to 2^32");
-  EXPECT_EQ(refusal([](request& r) { r.extent[1] = index{1} << 32; }), "");
+  EXPECT_EQ(refusal([](request& r) { r.extent[1] = index_t{1} << 32; }), "");
   EXPECT_EQ(refusal([](request& r) { r.box[1] = 257; }),
             "bad option: operand `a`: the box has 257 elements in dimension 1, TMA needs 1 to 256");
   EXPECT_EQ(refusal([](request& r) { r.pattern = swizzle::none, r.box[0] = 12; }),

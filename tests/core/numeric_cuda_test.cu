@@ -125,16 +125,16 @@ struct outcome {
 };
 
 template <class T>
-KILN_FN outcome all_of(float x, float before, double d, std::uint32_t index) {
+KILN_FN outcome all_of(float x, float before, double d, std::uint32_t index_t) {
   using code = decltype(T::bits);
   outcome r{};
   const T narrow(x);
   r.from_float = narrow.bits;
   r.pair = pack2<T>(before, x);
-  const two_floats both = unpack2<T>(static_cast<packed2_t<T>>(index * 0x9e3779b9u));
+  const two_floats both = unpack2<T>(static_cast<packed2_t<T>>(index_t * 0x9e3779b9u));
   r.widened_pair_lo = bit_cast<std::uint32_t>(both.lo);
   r.widened_pair_hi = bit_cast<std::uint32_t>(both.hi);
-  r.widened = bit_cast<std::uint32_t>(convert<float>(T::from_bits(static_cast<code>(index))));
+  r.widened = bit_cast<std::uint32_t>(convert<float>(T::from_bits(static_cast<code>(index_t))));
   r.s32 = convert<std::int32_t>(x);
   r.from_double_s32 = convert<std::int32_t>(d);
   r.from_double = T(d).bits;
@@ -201,7 +201,7 @@ TYPED_TEST(numeric_on_device, same_bits_as_the_host) {
     const outcome host = all_of<T>(x[i], x[i == 0 ? 0 : i - 1], d[i], i);
     const auto where = [&] {
       return "float bits " + std::to_string(bit_cast<std::uint32_t>(x[i])) + ", double " + std::to_string(d[i]) +
-             ", index " + std::to_string(i);
+             ", index_t " + std::to_string(i);
     };
     ASSERT_EQ(out[i].from_float, host.from_float) << where();
     ASSERT_EQ(out[i].pair, host.pair) << where();

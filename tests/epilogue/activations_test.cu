@@ -14,7 +14,7 @@ class activations : public on_matrix<E> {
   /// expr(acc) of each x; a row of odd length, so that the last place is not full.
   template <class T = float, class X>
   std::vector<double> of(const std::vector<float>& x, const X& expr) {
-    return as_double(this->template stored<T, 4>(x, 1, static_cast<index>(x.size()), expr));
+    return as_double(this->template stored<T, 4>(x, 1, static_cast<index_t>(x.size()), expr));
   }
 };
 TYPED_TEST_SUITE(activations, executors, executor_names);

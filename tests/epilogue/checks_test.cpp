@@ -11,7 +11,7 @@ namespace {
 
 class epilogue_checks : public ::testing::Test {
  protected:
-  static constexpr index m = 4, n = 6;
+  static constexpr index_t m = 4, n = 6;
   float out[400] = {}, in[400] = {};
   f16 narrow[400] = {};
 
@@ -25,7 +25,7 @@ class epilogue_checks : public ::testing::Test {
       EXPECT_NE(s.message().find(part), std::string::npos) << part << " in: " << s.message();
   }
   template <class E>
-  status check(const E& e, index batch = 1) {
+  status check(const E& e, index_t batch = 1) {
     return store(batch == 1 ? broadcast<0>(d(), 1) : host_view(out, batch, m, n), e).check(batch, m, n);
   }
 };

@@ -14,15 +14,15 @@ namespace kiln::test {
 template <class A, int Products>
 struct given {
   const A* from;
-  index batch, m, n;
+  index_t batch, m, n;
   bool vectors = false;
 
   /// Sets place number `i` of all places and its accumulators; what is behind the matrix is NaN, or a large integer.
   template <int N>
-  KILN_FN accumulators<A, Products, N> read(index i, place& at) const {
-    const index in_row = ceil_div(n, index{N});
+  KILN_FN accumulators<A, Products, N> read(index_t i, place& at) const {
+    const index_t in_row = ceil_div(n, index_t{N});
     at.col = i % in_row * N, at.row = i / in_row % m, at.batch = i / in_row / m;
-    at.count = static_cast<int>(min_of(index{N}, n - at.col));
+    at.count = static_cast<int>(min_of(index_t{N}, n - at.col));
     at.vectors = vectors && at.row % 2 == 0;  // both ways in one run
     accumulators<A, Products, N> r;
     for (int p = 0; p < Products; ++p)
@@ -37,15 +37,15 @@ struct given {
     return r;
   }
   template <int N>
-  KILN_FN index places() const {
-    return batch * m * ceil_div(n, index{N});
+  KILN_FN index_t places() const {
+    return batch * m * ceil_div(n, index_t{N});
   }
 };
 
 #if defined(__CUDACC__)
 template <int N, class Given, class Sink>
 __global__ void put_kernel(Given g, Sink sink) {
-  const index i = index{blockIdx.x} * blockDim.x + threadIdx.x;
+  const index_t i = index_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= g.template places<N>()) return;
   place at{};
   const auto a = g.template read<N>(i, at);
@@ -58,14 +58,14 @@ void put_all(const E&, given<A, Products> g, const Sink& sink) {
   g.vectors = sink.template vectors<N>();
   require_sinks<A, Products, typename E::space, Sink>();
   if constexpr (E::on_host) {
-    for (index i = 0; i < g.template places<N>(); ++i) {
+    for (index_t i = 0; i < g.template places<N>(); ++i) {
       place at{};
       const auto a = g.template read<N>(i, at);
       sink.put(a, at);
     }
   } else {
 #if defined(__CUDACC__)
-    const index blocks = ceil_div(g.template places<N>(), index{128});
+    const index_t blocks = ceil_div(g.template places<N>(), index_t{128});
     if (blocks != 0) put_kernel<N><<<static_cast<unsigned>(blocks), 128>>>(g, sink);
 #endif
   }
@@ -82,7 +82,7 @@ class on_matrix : public on_executor<E> {
 
   /// Stores `expr` of these accumulators into a packed matrix of T and returns it.
   template <class T, int N = 4, int Products = 1, class A, class X>
-  std::vector<T> stored(const std::vector<A>& accs, index m, index n, const X& expr, index batch = 1) {
+  std::vector<T> stored(const std::vector<A>& accs, index_t m, index_t n, const X& expr, index_t batch = 1) {
     auto& in = this->input(accs);
     auto& out = this->template output<T>(static_cast<std::size_t>(batch * m * n),
                                          std::is_integral_v<T> ? prefill::x55 : prefill::nan);

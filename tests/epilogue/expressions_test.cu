@@ -133,7 +133,7 @@ TYPED_TEST(expressions, residual_in_place) {
 
 /// Every leaf and the store, at one misalignment: guards show a read or a write outside.
 template <class T, int N, class Test>
-void mixed_access(Test& test, index batch, index m, index n, std::size_t shift) {
+void mixed_access(Test& test, index_t batch, index_t m, index_t n, std::size_t shift) {
   const auto count = static_cast<std::size_t>(batch * m * n);
   const auto accs = small_integers<float>(count, 1),
              extra = small_integers<float>(static_cast<std::size_t>(batch * m), 2);
@@ -157,7 +157,7 @@ void mixed_access(Test& test, index batch, index m, index n, std::size_t shift) 
 }
 template <class T, class Test>
 void every_misalignment(Test& test) {
-  for (const index n : {index{1}, index{7}, index{16}, index{33}})
+  for (const index_t n : {index_t{1}, index_t{7}, index_t{16}, index_t{33}})
     for (std::size_t shift = 0; shift < 16 / sizeof(T) + 1; ++shift) {
       if constexpr (std::is_same_v<T, float>) {
         mixed_access<T, 1>(test, 1, 3, n, shift);
@@ -177,19 +177,19 @@ TYPED_TEST(expressions, any_misalignment_int8) { every_misalignment<std::int8_t>
 template <int N, class Test>
 void any_strides(Test& test) {
   using T = float;
-  constexpr index batch = 2, m = 5, n = 11;
+  constexpr index_t batch = 2, m = 5, n = 11;
   const auto accs = small_integers<T>(batch * m * n, 5);
   auto& a = test.input(accs);
   const auto residual = small_integers<T>(1000, 6);
   auto& res = test.input(residual);
-  const index layouts[][3] = {{80, 16, 1}, {55, 1, 5}, {200, 33, 3}, {70, 1, 6},
+  const index_t layouts[][3] = {{80, 16, 1}, {55, 1, 5}, {200, 33, 3}, {70, 1, 6},
                               {0, 11, 1},  {0, 0, 1},  {0, 1, 0},    {11, 22, 1}};
   for (const auto& in : layouts)
     for (const auto& to : layouts) {
       if (to[0] == 0) continue;  // an output has one address for each element
       auto& out = test.template output<T>(1000);
-      const index extents[3] = {batch, m, n};
-      const auto make = [&](auto* p, const index(&s)[3]) {
+      const index_t extents[3] = {batch, m, n};
+      const auto make = [&](auto* p, const index_t(&s)[3]) {
         if constexpr (std::is_same_v<typename Test::space, host_space>)
           return host_view(p, extents, s);
         else
@@ -200,9 +200,9 @@ void any_strides(Test& test) {
       put_all<N>(test.executor(), given<T, 1>{a.data(), batch, m, n}, sink);
       const auto y = out.values();
       std::vector<bool> mine(1000);
-      for (index b = 0; b < batch; ++b)
-        for (index i = 0; i < m; ++i)
-          for (index j = 0; j < n; ++j) {
+      for (index_t b = 0; b < batch; ++b)
+        for (index_t i = 0; i < m; ++i)
+          for (index_t j = 0; j < n; ++j) {
             const auto at = static_cast<std::size_t>(b * to[0] + i * to[1] + j * to[2]);
             mine[at] = true;
             const auto from = static_cast<std::size_t>(b * in[0] + i * in[1] + j * in[2]);
@@ -218,12 +218,12 @@ TYPED_TEST(expressions, any_strides) {
 
 // The unit axis is in the type: row-major, column-major, and batch-major views.
 TYPED_TEST(expressions, any_unit_axis) {
-  constexpr index m = 4, n = 6;
+  constexpr index_t m = 4, n = 6;
   const auto accs = small_integers<float>(m * n, 7), values = small_integers<float>(m * n, 8);
   auto& res = this->input(values);
   const auto y = this->template stored<float>(accs, m, n, acc + elem(transposed(this->view(res.data(), n, m))));
-  for (index i = 0; i < m; ++i)
-    for (index j = 0; j < n; ++j)
+  for (index_t i = 0; i < m; ++i)
+    for (index_t j = 0; j < n; ++j)
       ASSERT_EQ(y[static_cast<std::size_t>(i * n + j)],
                 accs[static_cast<std::size_t>(i * n + j)] + values[static_cast<std::size_t>(j * m + i)]);
   auto& a = this->input(accs);
@@ -232,14 +232,14 @@ TYPED_TEST(expressions, any_unit_axis) {
   ASSERT_TRUE(check_sinks(1, m, n, sink).ok());
   put_all<4>(this->executor(), given<float, 1>{a.data(), 1, m, n}, sink);
   const auto z = out.values();
-  for (index i = 0; i < m; ++i)
-    for (index j = 0; j < n; ++j)
+  for (index_t i = 0; i < m; ++i)
+    for (index_t j = 0; j < n; ++j)
       ASSERT_EQ(z[static_cast<std::size_t>(j * m + i)], accs[static_cast<std::size_t>(i * n + j)]);
 }
 
 // Vectors with a batch axis, and cut from a matrix.
 TYPED_TEST(expressions, vectors_of_any_stride_and_batch) {
-  constexpr index batch = 3, m = 3, n = 5;
+  constexpr index_t batch = 3, m = 3, n = 5;
   const auto accs = small_integers<float>(batch * m * n, 9), data = small_integers<float>(64, 10, -50, 50);
   auto& v = this->input(data);
   const auto rows = this->view(v.data(), batch, m);
@@ -247,11 +247,11 @@ TYPED_TEST(expressions, vectors_of_any_stride_and_batch) {
   const auto shared = this->view(v.data() + 7, 1, n);
   const auto y = this->template stored<float, 2>(
       accs, m, n, acc + per_row(rows) + per_column(columns) * 2 + per_column(shared) * 3, batch);
-  for (index b = 0; b < batch; ++b)
-    for (index i = 0; i < m; ++i)
-      for (index j = 0; j < n; ++j) {
+  for (index_t b = 0; b < batch; ++b)
+    for (index_t i = 0; i < m; ++i)
+      for (index_t j = 0; j < n; ++j) {
         const auto at = static_cast<std::size_t>((b * m + i) * n + j);
-        const auto of = [&](index k) { return data[static_cast<std::size_t>(k)]; };
+        const auto of = [&](index_t k) { return data[static_cast<std::size_t>(k)]; };
         ASSERT_EQ(y[at], accs[at] + of(b * m + i) + 2 * of(1 + (b * n + j) * 4 + 2) + 3 * of(7 + j));
       }
 }

@@ -51,8 +51,8 @@ struct coarse_elem : node {
     for (int i = 0; i < at.count; ++i) r[i] = table(at.row, (at.col + i) / 2);
     return r;
   }
-  status check(index, index m, index n, const char* where) const {
-    if (table.extent(0) == m && table.extent(1) == ceil_div(n, index{2})) return {};
+  status check(index_t, index_t m, index_t n, const char* where) const {
+    if (table.extent(0) == m && table.extent(1) == ceil_div(n, index_t{2})) return {};
     return fail(errc::bad_shape, "`coarse_elem` in `", where, "` has ", table.extent(0), " rows, needs ", m);
   }
   template <class F>

@@ -16,8 +16,8 @@ float buffer[4096];
 template <class T, int R>
 std::set<std::uintptr_t> bytes_of(const tensor<T, R, host_space, no_unit>& v) {
   std::set<std::uintptr_t> r;
-  for (index i = 0; i < v.size(); ++i) {
-    index rest = i, at = 0;
+  for (index_t i = 0; i < v.size(); ++i) {
+    index_t rest = i, at = 0;
     for (int a = R - 1; a >= 0; --a) at += rest % v.extent(a) * v.stride(a), rest /= v.extent(a);
     for (std::size_t b = 0; b < sizeof(T); ++b) r.insert(reinterpret_cast<std::uintptr_t>(v.data + at) + b);
   }
@@ -25,10 +25,10 @@ std::set<std::uintptr_t> bytes_of(const tensor<T, R, host_space, no_unit>& v) {
 }
 template <int R>
 tensor<float, R, host_space, no_unit> random_view(std::uint64_t seed) {
-  index extents[R], strides[R];
-  const index pitches[] = {1, 2, 3, 8, 16, 24, 64, 65, -1, -8, 0};
+  index_t extents[R], strides[R];
+  const index_t pitches[] = {1, 2, 3, 8, 16, 24, 64, 65, -1, -8, 0};
   for (std::uint64_t a = 0; a < R; ++a) {
-    extents[a] = static_cast<index>(hash(seed, 3 * a) % 5);
+    extents[a] = static_cast<index_t>(hash(seed, 3 * a) % 5);
     strides[a] = pitches[hash(seed, 3 * a + 1) % 11];
   }
   return host_view(buffer + 1024 + hash(seed, 100) % 128, extents, strides);
@@ -87,7 +87,7 @@ TEST(overlap, column_ranges_are_told_apart) {
   EXPECT_EQ(overlaps(k, q), overlap::none);
   EXPECT_EQ(overlaps(q, v), overlap::none);
   EXPECT_EQ(overlaps(slice(qkv, 1, 0, 9), k), overlap::partial);
-  const index extents[3] = {4, 3, 8}, strides[3] = {77, 24, 1};
+  const index_t extents[3] = {4, 3, 8}, strides[3] = {77, 24, 1};
   EXPECT_EQ(overlaps(host_view(buffer, extents, strides), host_view(buffer + 8, extents, strides)), overlap::none);
   EXPECT_EQ(overlaps(host_view(buffer, extents, strides), host_view(buffer + 7, extents, strides)), overlap::partial);
   // Real and imaginary parts side by side.

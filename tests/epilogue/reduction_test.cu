@@ -9,11 +9,11 @@ namespace {
 
 /// Folds row (or column) `line` in places of N.
 template <int N, class A, class Sink>
-KILN_FN void fold_line(const given<A, 1>& g, const Sink& sink, index line) {
+KILN_FN void fold_line(const given<A, 1>& g, const Sink& sink, index_t line) {
   constexpr bool rows = Sink::over == reduced_axis::columns;
-  const index lines = rows ? g.m : g.n, batch = line / lines, of = line % lines;
+  const index_t lines = rows ? g.m : g.n, batch = line / lines, of = line % lines;
   auto total = Sink::template identity<typename Sink::template partial<A>>();
-  for (index i = 0; i < g.template places<N>(); ++i) {
+  for (index_t i = 0; i < g.template places<N>(); ++i) {
     place at{};
     const auto a = g.template read<N>(i, at);
     if (at.batch != batch) continue;
@@ -30,8 +30,8 @@ KILN_FN void fold_line(const given<A, 1>& g, const Sink& sink, index line) {
 
 #if defined(__CUDACC__)
 template <int N, class A, class Sink>
-__global__ void fold_kernel(given<A, 1> g, Sink sink, index lines) {
-  const index i = index{blockIdx.x} * blockDim.x + threadIdx.x;
+__global__ void fold_kernel(given<A, 1> g, Sink sink, index_t lines) {
+  const index_t i = index_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < lines) fold_line<N>(g, sink, i);
 }
 #endif
@@ -40,7 +40,7 @@ template <class E>
 class reductions : public on_matrix<E> {
  public:
   template <class T, int N, class A, class Make>
-  std::vector<double> reduced(const std::vector<A>& accs, index batch, index m, index n, index lines,
+  std::vector<double> reduced(const std::vector<A>& accs, index_t batch, index_t m, index_t n, index_t lines,
                               const Make& make) {
     auto& in = this->input(accs);
     auto& out = this->template output<T>(static_cast<std::size_t>(batch * lines),
@@ -52,11 +52,11 @@ class reductions : public on_matrix<E> {
     EXPECT_TRUE(s.ok()) << s.message();
     const given<A, 1> g{in.data(), batch, m, n};
     if constexpr (E::on_host) {
-      for (index i = 0; i < batch * lines; ++i) fold_line<N>(g, sink, i);
+      for (index_t i = 0; i < batch * lines; ++i) fold_line<N>(g, sink, i);
     } else {
 #if defined(__CUDACC__)
       if (batch * lines != 0)
-        fold_kernel<N><<<static_cast<unsigned>(ceil_div(batch * lines, index{64})), 64>>>(g, sink, batch * lines);
+        fold_kernel<N><<<static_cast<unsigned>(ceil_div(batch * lines, index_t{64})), 64>>>(g, sink, batch * lines);
 #endif
     }
     return as_double(out.values());
@@ -65,12 +65,12 @@ class reductions : public on_matrix<E> {
 TYPED_TEST_SUITE(reductions, executors, executor_names);
 
 /// Reference in float64 over integers, so every order gives the same sum.
-std::vector<double> reference(const std::vector<double>& x, index batch, index m, index n, bool rows, double start,
+std::vector<double> reference(const std::vector<double>& x, index_t batch, index_t m, index_t n, bool rows, double start,
                               double (*fold)(double, double)) {
   std::vector<double> r(static_cast<std::size_t>(batch * (rows ? m : n)), start);
-  for (index b = 0; b < batch; ++b)
-    for (index i = 0; i < m; ++i)
-      for (index j = 0; j < n; ++j) {
+  for (index_t b = 0; b < batch; ++b)
+    for (index_t i = 0; i < m; ++i)
+      for (index_t j = 0; j < n; ++j) {
         double& to = r[static_cast<std::size_t>(rows ? b * m + i : b * n + j)];
         to = fold(to, x[static_cast<std::size_t>((b * m + i) * n + j)]);
       }
@@ -83,7 +83,7 @@ double larger_size(double x, double y) { return larger_of(x, std::abs(y)); }
 constexpr double inf = std::numeric_limits<double>::infinity();
 
 template <class A, int N, class Test>
-void every_operation(Test& test, index batch, index m, index n) {
+void every_operation(Test& test, index_t batch, index_t m, index_t n) {
   const auto accs = small_integers<A>(static_cast<std::size_t>(batch * m * n), 21, -90, 70);
   std::vector<double> x = as_double(accs);
   for (double& v : x) v = 2 * v + 1;

@@ -54,7 +54,7 @@ TYPED_TEST(GlmForward, GivesTheGoldenLogitsOfEachPrompt) {
 TYPED_TEST(GlmForward, GivesTheGoldenLogitsOfARaggedBatch) {
   for (const char* name : tiny_models) {
     golden_model model(name, this->executor());
-    auto cache = model.forward.make_cache(kiln::index(model.prompts.size()), 40);
+    auto cache = model.forward.make_cache(kiln::index_t(model.prompts.size()), 40);
     model.forward.run(model.ids(), cache, glm::positions::all);
     const auto logits = model.forward.logits();
     std::size_t row = 0;
@@ -73,8 +73,8 @@ TYPED_TEST(GlmForward, GivesTheGoldenHiddenStates) {
     const char* const names[] = {"ref.hidden.embed", "ref.hidden.layer_00", "ref.hidden.layer_01",
                                  "ref.hidden.final_norm"};
     const golden_prompt& prompt = model.prompts[1];
-    kiln::index seen = 0;
-    model.forward.watch = [&](kiln::index at, const std::vector<float>& x) {
+    kiln::index_t seen = 0;
+    model.forward.watch = [&](kiln::index_t at, const std::vector<float>& x) {
       EXPECT_EQ(at, seen++);
       EXPECT_LT(relative_error(x, golden_values(model.values, prompt, names[at])), at == 0 ? 1e-9 : bound)
           << name << " " << names[at];
@@ -90,7 +90,7 @@ TYPED_TEST(GlmForward, FillsTheCacheWithTheGoldenKeysAndValues) {
     const golden_prompt& prompt = model.prompts[0];
     const std::size_t length = prompt.ids.size(), heads = std::size_t(model.config.kv_heads),
                       dim = std::size_t(model.config.head_dim);
-    auto cache = model.forward.make_cache(1, kiln::index(length));
+    auto cache = model.forward.make_cache(1, kiln::index_t(length));
     model.forward.run({prompt.ids}, cache, glm::positions::last);
     const auto stored = [&](const glm::array<float, TypeParam>& all, std::size_t layer) {
       const auto memory = all.download(this->executor(), all.size());
@@ -234,7 +234,7 @@ TYPED_TEST(GlmForward, AddsTheBiasesOfQueryKeyAndValue) {
   made.set(attention + "o_proj.weight", [](std::size_t i) { return i % 5 == 0 ? 1.0f : 0.0f; });
   auto forward = made.load<float>(this->executor());
   std::vector<float> embedded, behind;
-  forward.watch = [&](kiln::index at, const std::vector<float>& x) {
+  forward.watch = [&](kiln::index_t at, const std::vector<float>& x) {
     if (at == 0) embedded = x;
     if (at == 1) behind = x;
   };
@@ -254,7 +254,7 @@ TYPED_TEST(GlmForward, TakesTheGateFromTheFirstHalf) {
   made.set("model.layers.0.mlp.down_proj.weight", [](std::size_t i) { return i == 2 || i == 5 ? 1.0f : 0.0f; });
   auto forward = made.load<float>(this->executor());
   std::vector<float> behind;
-  forward.watch = [&](kiln::index at, const std::vector<float>& x) { behind = at == 1 ? x : behind; };
+  forward.watch = [&](kiln::index_t at, const std::vector<float>& x) { behind = at == 1 ? x : behind; };
   (void)all_logits(forward, {3});
   ASSERT_EQ(behind.size(), 4u);
   EXPECT_NEAR(behind[1], 2.193176, 1e-5);

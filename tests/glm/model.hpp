@@ -69,7 +69,7 @@ template <class T, class Executor>
 std::vector<sequence> generate(glm::forward<T, Executor>& forward, const std::vector<sequence>& prompts, int count) {
   std::size_t longest = 0;
   for (const auto& p : prompts) longest = std::max(longest, p.size());
-  auto cache = forward.make_cache(kiln::index(prompts.size()), kiln::index(longest) + count);
+  auto cache = forward.make_cache(kiln::index_t(prompts.size()), kiln::index_t(longest) + count);
   std::vector<sequence> next = prompts, answers(prompts.size());
   for (int step = 0; step < count; ++step) {
     forward.run(next, cache, glm::positions::last);
@@ -81,7 +81,7 @@ std::vector<sequence> generate(glm::forward<T, Executor>& forward, const std::ve
 
 template <class T, class Executor>
 std::vector<float> all_logits(glm::forward<T, Executor>& forward, const sequence& prompt) {
-  auto cache = forward.make_cache(1, kiln::index(prompt.size()));
+  auto cache = forward.make_cache(1, kiln::index_t(prompt.size()));
   forward.run({prompt}, cache, glm::positions::all);
   return forward.logits();
 }
@@ -94,7 +94,7 @@ void check_middle_model(glm::forward<T, Executor>& forward, const glm::safetenso
   const auto prompts = golden_prompts(values);
   std::vector<sequence> next;
   for (const auto& p : prompts) next.push_back(p.ids);
-  auto cache = forward.make_cache(kiln::index(prompts.size()), 100);
+  auto cache = forward.make_cache(kiln::index_t(prompts.size()), 100);
   for (std::size_t i = 0; i < count; ++i) {
     forward.run(next, cache, glm::positions::last);
     if (i == 0) {

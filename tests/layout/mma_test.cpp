@@ -93,17 +93,17 @@ void agrees_with_hardware(const char* type) {
   ASSERT_EQ(records.size(), static_cast<std::size_t>(32 * 4 * per_register));
   std::set<int> seen;
   for (const auto& r : records) {
-    const int index = r.at(0);
-    EXPECT_TRUE(seen.insert(index).second) << "A element captured twice";
+    const int number = r.at(0);
+    EXPECT_TRUE(seen.insert(number).second) << "A element captured twice";
     ASSERT_EQ(r.size(), 17u) << "an element of A meets 8 of B";
-    const auto a = mma_a<Bits>(index / per_register / 4, index / per_register % 4, index % per_register);
+    const auto a = mma_a<Bits>(number / per_register / 4, number / per_register % 4, number % per_register);
     std::set<int> columns;
     for (std::size_t i = 1; i < r.size(); i += 2) {
       const auto c = mma_c(r[i] / 4, r[i] % 4);
       const auto b = mma_b<Bits>(r[i + 1] / per_register / 2, r[i + 1] / per_register % 2, r[i + 1] % per_register);
-      EXPECT_EQ(c.row, a.row) << type << ", A element " << index;
-      EXPECT_EQ(b.row, a.col) << type << ", A element " << index;
-      EXPECT_EQ(b.col, c.col) << type << ", A element " << index;
+      EXPECT_EQ(c.row, a.row) << type << ", A element " << number;
+      EXPECT_EQ(b.row, a.col) << type << ", A element " << number;
+      EXPECT_EQ(b.col, c.col) << type << ", A element " << number;
       columns.insert(c.col);
     }
     EXPECT_EQ(columns.size(), 8u);

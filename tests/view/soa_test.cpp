@@ -150,7 +150,7 @@ TEST(soa_view, structs_are_stored_whole_and_given_as_references) {
 }
 
 TEST(soa_view, one_buffer_holds_all_arrays_each_on_256_bytes) {
-  constexpr kiln::index n = 5;
+  constexpr kiln::index_t n = 5;
   static_assert(soa_bytes<position, mass>(n) == 4 * 256);
   alignas(256) unsigned char memory[4 * 256] = {};
   const auto p = host_soa_in<position, mass>(memory, n);

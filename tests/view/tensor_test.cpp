@@ -144,7 +144,7 @@ TEST(tensor_view, broadcast_axes_have_stride_zero) {
   const std::vector<int> mask{0, 1, 2, 3, 4, 10, 11, 12, 13, 14};
   const auto v = broadcast<1>(broadcast<1>(host_view(mask.data(), 2, 5), 3), 4);
   static_assert(decltype(v)::rank == 4 && decltype(v)::unit_axis == 3);
-  const kiln::index strides[] = {5, 0, 0, 1};
+  const kiln::index_t strides[] = {5, 0, 0, 1};
   for (int a = 0; a < 4; ++a) EXPECT_EQ(v.stride(a), strides[a]);
   for (int b = 0; b < 2; ++b)
     for (int h = 0; h < 4; ++h)
@@ -160,13 +160,13 @@ TEST(tensor_view, broadcast_axes_have_stride_zero) {
 TEST(tensor_view, offsets_are_64_bit) {
   float* const none = nullptr;
   EXPECT_EQ(host_view(none, {31, 12180, 12184}, {148401120, 12184, 1}).offset(30, 12179, 12183),
-            30 * kiln::index{148401120} + 12179 * kiln::index{12184} + 12183);
-  EXPECT_EQ(host_view(none, {32, 4}, {148401120, 1}).offset(31, 0), kiln::index{4600434720});
-  EXPECT_EQ(host_view(none, {3, 8}, {(kiln::index{1} << 31) + 64, 1}).offset(2, 7), (kiln::index{1} << 32) + 128 + 7);
+            30 * kiln::index_t{148401120} + 12179 * kiln::index_t{12184} + 12183);
+  EXPECT_EQ(host_view(none, {32, 4}, {148401120, 1}).offset(31, 0), kiln::index_t{4600434720});
+  EXPECT_EQ(host_view(none, {3, 8}, {(kiln::index_t{1} << 31) + 64, 1}).offset(2, 7), (kiln::index_t{1} << 32) + 128 + 7);
   const auto cache = host_view(none, 1048577, 32, 128);
-  EXPECT_EQ(cache.offset(1048576, 0, 0), kiln::index{4294967296});
-  EXPECT_EQ(cache.size(), kiln::index{1048577} * 4096);
-  EXPECT_EQ(host_view(none, kiln::index{1} << 40, 3).offset((kiln::index{1} << 40) - 1, 2), (kiln::index{3} << 40) - 1);
+  EXPECT_EQ(cache.offset(1048576, 0, 0), kiln::index_t{4294967296});
+  EXPECT_EQ(cache.size(), kiln::index_t{1048577} * 4096);
+  EXPECT_EQ(host_view(none, kiln::index_t{1} << 40, 3).offset((kiln::index_t{1} << 40) - 1, 2), (kiln::index_t{3} << 40) - 1);
 }
 
 // VEW-06: the stride of an axis with one element says nothing.
@@ -185,10 +185,10 @@ TEST(tensor_view, with_unit_ignores_the_stride_of_an_axis_of_one) {
 }
 
 TEST(tensor_view, views_are_constant_expressions) {
-  constexpr kiln::index offset = [] {
+  constexpr kiln::index_t offset = [] {
     float data[12] = {};
     const auto v = transposed(host_view(&data[0], 3, 4));
-    return slice(v, 0, 1, 3).offset(1, 2) + kiln::index{&slice(v, 0, 1, 3)(0, 0) - &data[0]};
+    return slice(v, 0, 1, 3).offset(1, 2) + kiln::index_t{&slice(v, 0, 1, 3)(0, 0) - &data[0]};
   }();
   static_assert(offset == 1 + 8 + 1);
 }

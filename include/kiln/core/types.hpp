@@ -6,11 +6,12 @@
 
 namespace kiln {
 
-using index = std::int64_t;
+using index_t = std::int64_t;
+using index = index_t;
 
 /// Row and column of an element, in a matrix or in a tile.
 struct coord {
-  index row, col;
+  index_t row, col;
   friend constexpr bool operator==(const coord&, const coord&) = default;
 };
 

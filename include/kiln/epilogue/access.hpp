@@ -60,7 +60,7 @@ bool rows_allow_vectors(const tensor<T, R, S, U>& v) {
   if constexpr (U == R - 1) {
     if (!is_aligned<const T, N>(v.data)) return false;
     for (int a = 0; a + 1 < R; ++a)
-      if (v.stride(a) * static_cast<index>(sizeof(T)) % piece_bytes<T, N> != 0) return false;
+      if (v.stride(a) * static_cast<index_t>(sizeof(T)) % piece_bytes<T, N> != 0) return false;
   }
   return true;
 }
@@ -113,7 +113,7 @@ KILN_FN T read_one(const T* p) {
 
 /// p[0], p[step], ...: `at.count` of them, zeros behind. `Packed` says that step is one.
 template <reading How, bool Packed, int N, class T>
-KILN_FN vec<T, N> read_some(const T* p, index step, const place& at) {
+KILN_FN vec<T, N> read_some(const T* p, index_t step, const place& at) {
   if constexpr (Packed && N > 1) {
     if (at.count == N && (at.vectors || is_aligned<T, N>(p))) return read_whole<How, N>(p);
   }
@@ -125,7 +125,7 @@ KILN_FN vec<T, N> read_some(const T* p, index step, const place& at) {
 }
 
 template <bool Packed, int N, class T>
-KILN_FN void write_some(T* p, index step, const place& at, const vec<T, N>& x) {
+KILN_FN void write_some(T* p, index_t step, const place& at, const vec<T, N>& x) {
   if constexpr (Packed && N > 1) {
     if (at.count == N && (at.vectors || is_aligned<T, N>(p))) return write_whole<N>(p, x);
   }

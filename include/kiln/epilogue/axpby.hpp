@@ -42,7 +42,7 @@ struct axpby_node : node {
   bool vectors() const {
     return x.template vectors<N>() && (beta == Beta{} || c.template vectors<N>());
   }
-  status check(index batch, index m, index n, const char* where) const {
+  status check(index_t batch, index_t m, index_t n, const char* where) const {
     KILN_TRY(x.check(batch, m, n, where));
     return beta != Beta{} ? c.check(batch, m, n, where, "c of axpby") : status{};
   }

@@ -100,7 +100,7 @@ constexpr auto as_batch_of_matrices(const tensor<T, R, S, U>& v) {
 /// As [batch, elements]. Rank 1 is a vector; rank 2 has a batch axis first; rank 3 has an axis of one beside the
 /// vector's: (batch, 1, n) along columns, (batch, m, 1) along rows. `other` is that axis' extent.
 template <class T, int R, class S, int U>
-constexpr auto as_batch_of_vectors(const tensor<T, R, S, U>& v, along a, index& other) {
+constexpr auto as_batch_of_vectors(const tensor<T, R, S, U>& v, along a, index_t& other) {
   static_assert(
       R <= 3, "per_row and per_column read vectors: views of rank 1, 2 (batch first) or 3 (with one axis of extent 1)");
   const int axis = R == 3 && a == along::rows ? 1 : R - 1;
@@ -115,12 +115,12 @@ constexpr auto as_batch_of_vectors(const tensor<T, R, S, U>& v, along a, index& 
 #if defined(KILN_DEBUG)
 /// Aborts with the view's name if element `at` is outside.
 template <class View, class... I>
-KILN_FN void watch(const View& v, index batch, I... at) {
-  (void)v(v.extent(0) == 1 ? index{0} : batch, at...);
+KILN_FN void watch(const View& v, index_t batch, I... at) {
+  (void)v(v.extent(0) == 1 ? index_t{0} : batch, at...);
 }
 #else
 template <class View, class... I>
-KILN_FN void watch(const View&, index, I...) {}
+KILN_FN void watch(const View&, index_t, I...) {}
 #endif
 
 }  // namespace detail
@@ -129,7 +129,7 @@ KILN_FN void watch(const View&, index, I...) {}
 template <class View, detail::along Along>
 struct broadcast_node : node {
   View view;    ///< [batch, elements]
-  index other;  ///< extent of the axis that must be one
+  index_t other;  ///< extent of the axis that must be one
   using element = typename View::value_type;
   template <class A>
   using value = detail::wide_t<element>;
@@ -162,9 +162,9 @@ struct broadcast_node : node {
   bool vectors() const {
     return Along != detail::along::columns || detail::rows_allow_vectors<N>(view);
   }
-  status check(index batch, index m, index n, const char* where) const {
+  status check(index_t batch, index_t m, index_t n, const char* where) const {
     constexpr const char* name = detail::name_of(Along);
-    const index needed = Along == detail::along::rows ? m : Along == detail::along::columns ? n : 1;
+    const index_t needed = Along == detail::along::rows ? m : Along == detail::along::columns ? n : 1;
     if (view.extent(1) != needed || other != 1) {
       if constexpr (Along == detail::along::nothing)
         return fail(errc::bad_shape, "`per_tensor` in `", where, "` has ", view.extent(1),
@@ -213,7 +213,7 @@ struct element_node : node {
   bool vectors() const {
     return detail::rows_allow_vectors<N>(view);
   }
-  status check(index batch, index m, index n, const char* where, const char* name = "elem") const {
+  status check(index_t batch, index_t m, index_t n, const char* where, const char* name = "elem") const {
     if (view.extent(1) != m || view.extent(2) != n)
       return fail(errc::bad_shape, "`", name, "` in `", where, "` is ", view.extent(1), " x ", view.extent(2),
                   ", needs ", m, " x ", n, " (the result's shape); per_row and per_column read vectors");
@@ -237,7 +237,7 @@ constexpr auto broadcast_leaf(const V& v) {
   static_assert(is_tensor_v<V>, "per_row, per_column and per_tensor read a view: host_view(p, n) or device_view(p, n)");
   if constexpr (is_tensor_v<V>) {
     require_element<typename V::value_type>();
-    index other = 1;
+    index_t other = 1;
     const auto view = as_batch_of_vectors(v, Along, other);
     return broadcast_node<std::remove_const_t<decltype(view)>, Along>{{}, view, other};
   } else {

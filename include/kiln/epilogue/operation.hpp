@@ -71,7 +71,7 @@ struct operation : node {
     operands.each([&](const auto& e, auto) { all = all && e.template vectors<N>(); });
     return all;
   }
-  status check(index batch, index m, index n, const char* where) const {
+  status check(index_t batch, index_t m, index_t n, const char* where) const {
     status s;
     operands.each([&](const auto& e, auto) {
       if (s.ok()) static_cast<void>(s = e.check(batch, m, n, where));

@@ -13,7 +13,7 @@ namespace kiln {
 /// N neighbouring columns of one row, from (row, col) on. The first `count` of them are inside the matrix, 1 <= count
 /// <= N; nothing is read or written for the others, and their values mean nothing.
 struct place {
-  index batch, row, col;
+  index_t batch, row, col;
   int count;
   /// The program vouches for vector accesses here: `vectors<N>()` of the sink holds and col is a multiple of N. Where
   /// this and `count` are compile-time constants, a kernel has neither tests nor a slow path; else addresses are
@@ -57,7 +57,7 @@ struct node {
     return true;
   }
   /// The views that it reads against the extents of the result. `where` names the sink.
-  status check(index /*batch*/, index /*m*/, index /*n*/, const char* /*where*/) const { return {}; }
+  status check(index_t /*batch*/, index_t /*m*/, index_t /*n*/, const char* /*where*/) const { return {}; }
   /// Calls `f(view, name)` for each view that it reads. A view of rank 3 is read elementwise, so an output may equal
   /// it.
   template <class F>

@@ -67,7 +67,7 @@ struct reduction_sink : sink {
   }
   /// Writes the result of row or column `at`.
   template <class P>
-  KILN_FN void write(index batch, index at, P x) const {
+  KILN_FN void write(index_t batch, index_t at, P x) const {
     detail::watch(view, batch, at);
     view.data[batch * view.stride(0) + at * view.stride(1)] = convert<element>(x);
   }
@@ -78,9 +78,9 @@ struct reduction_sink : sink {
     return expr.template vectors<N>();
   }
 
-  status check(index batch, index m, index n) const {
+  status check(index_t batch, index_t m, index_t n) const {
     const char* name = Over == reduced_axis::columns ? "reduce_rows" : "reduce_columns";
-    const index needed = Over == reduced_axis::columns ? m : n;
+    const index_t needed = Over == reduced_axis::columns ? m : n;
     if (view.extent(1) != needed)
       return fail(errc::bad_shape, "the view of `", name, "` has ", view.extent(1), " elements, needs ", needed,
                   " (the ", Over == reduced_axis::columns ? "rows" : "columns", " of the result)");
@@ -115,7 +115,7 @@ constexpr auto reduction_into(const V& view, const E& expr) {
     static_assert(!std::is_const_v<typename V::element>,
                   "reduce_rows and reduce_columns: the view's elements are const");
     require_element<typename V::value_type>();
-    index other = 1;
+    index_t other = 1;
     const auto out = as_batch_of_vectors(view, along::columns, other);
     const auto e = as_node(expr);
     return reduction_sink<Op, Over, std::remove_const_t<decltype(out)>, std::remove_const_t<decltype(e)>>{{}, out, e};

@@ -41,10 +41,10 @@ status check_sink_pairs(const First& first, const Second& second, const Rest&...
 
 }  // namespace detail
 
-inline status check_sinks(index, index, index) { return {}; }
+inline status check_sinks(index_t, index_t, index_t) { return {}; }
 /// Run-time checks: each sink against the result's extents, and all of them against each other.
 template <class First, class... Rest>
-status check_sinks(index batch, index m, index n, const First& first, const Rest&... rest) {
+status check_sinks(index_t batch, index_t m, index_t n, const First& first, const Rest&... rest) {
   KILN_TRY(first.check(batch, m, n));
   KILN_TRY(detail::check_sink_pairs(first, rest...));
   return check_sinks(batch, m, n, rest...);

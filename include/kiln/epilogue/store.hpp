@@ -35,7 +35,7 @@ struct store_sink : sink {
     return detail::rows_allow_vectors<N>(view) && expr.template vectors<N>();
   }
 
-  status check(index batch, index m, index n) const {
+  status check(index_t batch, index_t m, index_t n) const {
     if (view.extent(1) != m || view.extent(2) != n)
       return fail(errc::bad_shape, "the view of `store` is ", view.extent(1), " x ", view.extent(2), ", needs ", m,
                   " x ", n);

@@ -15,14 +15,14 @@ namespace kiln {
 
 /// A grid and what its blocks need. Extents are 64-bit, so that a count of tiles is judged here and not cut off before.
 struct launch_shape {
-  index grid[3] = {1, 1, 1};
+  index_t grid[3] = {1, 1, 1};
   int block = 128;             ///< threads; blocks have one dimension
-  index shared_bytes = 0;      ///< dynamic shared memory of a block
+  index_t shared_bytes = 0;      ///< dynamic shared memory of a block
   int cluster = 1;             ///< blocks of a cluster, along x
   bool after_previous = true;  ///< false: programmatic dependent launch; the kernel itself waits for its predecessor
 };
 
-inline constexpr index max_grid_x = 2147483647, max_grid_yz = 65535;
+inline constexpr index_t max_grid_x = 2147483647, max_grid_yz = 65535;
 
 /// An attribute of the current device; `fallback` where the runtime does not answer.
 inline int device_attribute(cudaDeviceAttr which, int fallback) {
@@ -43,7 +43,7 @@ inline namespace KILN_ABI {
 template <class... Parameters>
 status launch(const device& ex, const char* name, void (*kernel)(Parameters...), const launch_shape& shape,
               const std::type_identity_t<Parameters>&... arguments) {
-  const index x = shape.grid[0], y = shape.grid[1], z = shape.grid[2];
+  const index_t x = shape.grid[0], y = shape.grid[1], z = shape.grid[2];
   if (x < 0 || y < 0 || z < 0 || x > max_grid_x || y > max_grid_yz || z > max_grid_yz)
     return fail(errc::unsupported, "launch of `", name, "`: a grid of ", x, " x ", y, " x ", z,
                 " blocks, a GPU takes at most ", max_grid_x, " x ", max_grid_yz, " x ", max_grid_yz);
@@ -71,7 +71,7 @@ status launch(const device& ex, const char* name, void (*kernel)(Parameters...),
   const void* entry = reinterpret_cast<const void*>(kernel);
   void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))..., nullptr};
   const cudaError_t e = quiet_call([&] {
-    constexpr index without_asking = 48 * 1024;  // more dynamic shared memory has to be asked for, per kernel
+    constexpr index_t without_asking = 48 * 1024;  // more dynamic shared memory has to be asked for, per kernel
     if (shape.shared_bytes > without_asking) {
       const auto bytes = static_cast<int>(shape.shared_bytes);
       if (auto set = cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);

@@ -57,7 +57,7 @@ namespace detail {
 /// Where sixteen-byte piece i of thread t lies among a group's sums: the pieces of 128 threads follow each other.
 template <class T>
 KILN_FN vec<T, 4>* piece(T* sums, int t, int i) {
-  return reinterpret_cast<vec<T, 4>*>(reinterpret_cast<unsigned char*>(sums) + static_cast<index>(t) * 16) + i * 128;
+  return reinterpret_cast<vec<T, 4>*>(reinterpret_cast<unsigned char*>(sums) + static_cast<index_t>(t) * 16) + i * 128;
 }
 }  // namespace detail
 

@@ -16,22 +16,22 @@ constexpr bool has_vector_rows(const tensor<T, R, S, U>& v) {
   constexpr std::uintptr_t unit = 16;
   if (reinterpret_cast<std::uintptr_t>(v.data) % unit != 0) return false;
   for (int a = 0; a < R; ++a)
-    if (a != U && v.extents[a] > 1 && v.strides[a] * static_cast<index>(sizeof(T)) % 16 != 0) return false;
+    if (a != U && v.extents[a] > 1 && v.strides[a] * static_cast<index_t>(sizeof(T)) % 16 != 0) return false;
   return true;
 }
 
 /// Fills `to` with the box of `from` at (line, col). `from` has rank 2; axis 0 runs along the tile's rows. `vectors`
 /// says that `has_vector_rows` held. The copies may still be on their way: commit and wait as for cp.async.
 template <class Block, class Tile, class T, class S, int U>
-KILN_FN void load_tile(Block block, Tile& to, const tensor<T, 2, S, U>& from, index line, index col, bool vectors) {
+KILN_FN void load_tile(Block block, Tile& to, const tensor<T, 2, S, U>& from, index_t line, index_t col, bool vectors) {
   constexpr int per_chunk = 16 / static_cast<int>(sizeof(T));
   constexpr int chunks_of_row = Tile::cols / per_chunk;
   if constexpr (U == 1) {
     if (vectors) {
       constexpr int rows_a_pass = Block::threads / chunks_of_row;
       static_assert(rows_a_pass > 0 && Tile::rows % rows_a_pass == 0, "load_tile: the block's threads cover whole rows of the tile");
-      const index lines = from.extents[0] - line;
-      const index step = rows_a_pass * from.strides[0];
+      const index_t lines = from.extents[0] - line;
+      const index_t step = rows_a_pass * from.strides[0];
       if (lines >= Tile::rows && from.extents[1] - col >= Tile::cols && rows_a_pass % 8 == 0) {
         // A box inside the matrix, as nearly all are: a whole number of 8 rows on, the swizzle is the same, so both addresses
         // step by constants.
@@ -47,7 +47,7 @@ KILN_FN void load_tile(Block block, Tile& to, const tensor<T, 2, S, U>& from, in
       }
       block.each([&](int thread) {
         const int first = thread % chunks_of_row * per_chunk;
-        const index left = from.extents[1] - col - first;
+        const index_t left = from.extents[1] - col - first;
         const int valid = left <= 0 ? 0 : (left < per_chunk ? static_cast<int>(left) : per_chunk) * static_cast<int>(sizeof(T));
         const T* source = from.data + (line + thread / chunks_of_row) * from.strides[0] + col + first;
         KILN_NO_UNROLL

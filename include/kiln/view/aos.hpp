@@ -23,22 +23,22 @@ struct aos_view {
   static constexpr bool is_const = (field<Fields>::is_const && ...);
   using byte = std::conditional_t<is_const, const unsigned char, unsigned char>;
 
-  index count = 0;
+  index_t count = 0;
   byte* data = nullptr;
 #if defined(KILN_DEBUG)
   view_name name{};
 #endif
 
-  KILN_FN constexpr index size() const { return count; }
+  KILN_FN constexpr index_t size() const { return count; }
 
   template <std::size_t I>
-  KILN_FN auto* at(index i, int c = 0) const {
+  KILN_FN auto* at(index_t i, int c = 0) const {
     using stored = typename fields::template at<I>::stored;
-    return reinterpret_cast<stored*>(data + i * static_cast<index>(record_bytes) +
-                                     static_cast<index>(fields::template offset<I>)) +
+    return reinterpret_cast<stored*>(data + i * static_cast<index_t>(record_bytes) +
+                                     static_cast<index_t>(fields::template offset<I>)) +
            c;
   }
-  KILN_FN element<aos_view> operator[](index i) const {
+  KILN_FN element<aos_view> operator[](index_t i) const {
 #if defined(KILN_DEBUG)
     if (i < 0 || i >= count) detail::out_of_bounds(name.text, 1, &i, 0, count);
 #endif
@@ -68,7 +68,7 @@ concept record_view = is_soa_v<std::remove_cvref_t<T>> || is_aos_v<std::remove_c
 
 namespace detail {
 template <class Space, class... Fields, class Record>
-auto make_aos(Record* records, index n) {
+auto make_aos(Record* records, index_t n) {
   using view = aos_view<Space, Fields...>;
   static_assert(std::is_trivially_copyable_v<Record>, "the struct of an AoS view needs to be trivially copyable");
   static_assert(sizeof(Record) == view::record_bytes && alignof(Record) == view::fields::alignment,
@@ -83,21 +83,21 @@ auto make_aos(Record* records, index n) {
 }  // namespace detail
 
 template <class... Fields, class Record>
-auto host_aos(Record* records, index n) {
+auto host_aos(Record* records, index_t n) {
   return detail::make_aos<host_space, Fields...>(records, n);
 }
 template <class... Fields, class Record>
-auto device_aos(Record* records, index n) {
+auto device_aos(Record* records, index_t n) {
   return detail::make_aos<device_space, Fields...>(records, n);
 }
 template <executor Executor, class... Fields, class Record>
-auto aos_on(Record* records, index n) {
+auto aos_on(Record* records, index_t n) {
   return detail::make_aos<typename Executor::space, Fields...>(records, n);
 }
 
 /// Elements [begin, end), as of an SoA view.
 template <class Space, class... Fields>
-KILN_FN constexpr auto slice(aos_view<Space, Fields...> v, index begin, index end) {
+KILN_FN constexpr auto slice(aos_view<Space, Fields...> v, index_t begin, index_t end) {
   if (begin < 0) begin += v.count;
   if (end < 0) end += v.count;
   if (begin < 0 || end > v.count || begin > end) {
@@ -105,7 +105,7 @@ KILN_FN constexpr auto slice(aos_view<Space, Fields...> v, index begin, index en
     return v;
   }
   v.count = end - begin;
-  v.data += begin * static_cast<index>(aos_view<Space, Fields...>::record_bytes);
+  v.data += begin * static_cast<index_t>(aos_view<Space, Fields...>::record_bytes);
   return v;
 }
 

@@ -9,7 +9,7 @@ namespace kiln::detail {
 
 /// Prints the view's name and the coordinates, then ends the program (host) or the kernel (device, with an error that
 /// the next runtime call returns).
-KILN_FN void out_of_bounds(const char* name, int rank, const index* at, int axis, index extent) {
+KILN_FN void out_of_bounds(const char* name, int rank, const index_t* at, int axis, index_t extent) {
   const auto coordinate = [&](int a) { return static_cast<long long>(a < rank ? at[a] : 0); };
 #if defined(__CUDA_ARCH__)
   // One call, so that the lines of many threads do not mix.

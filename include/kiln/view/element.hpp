@@ -36,7 +36,7 @@ template <class View>
 struct element {
   using fields = typename View::fields;
   View view;
-  index number;
+  index_t number;
 
   template <std::size_t I>
   KILN_FN constexpr decltype(auto) field_number() const {
@@ -70,10 +70,10 @@ KILN_FN constexpr decltype(auto) get(const E& e) {
 template <class View>
 struct element_iterator {
   using value_type = element<View>;
-  using difference_type = index;
+  using difference_type = index_t;
 
   View view;
-  index number;
+  index_t number;
 
   constexpr value_type operator*() const { return view[number]; }
   constexpr element_iterator& operator++() {

@@ -45,12 +45,12 @@ struct scale_set {
   static constexpr granularity served = G;
   static constexpr bool affine = !std::is_same_v<Zeros, detail::no_zero_points>;
   Scales scales;
-  index group = 0;
+  index_t group = 0;
   [[no_unique_address]] Zeros zeros{};
 
   template <class View>
-  KILN_FN static constexpr decltype(auto) read(const View& v, [[maybe_unused]] index i, [[maybe_unused]] index j,
-                                               [[maybe_unused]] index group) {
+  KILN_FN static constexpr decltype(auto) read(const View& v, [[maybe_unused]] index_t i, [[maybe_unused]] index_t j,
+                                               [[maybe_unused]] index_t group) {
     if constexpr (G == granularity::tensor)
       return v(0);
     else if constexpr (G == granularity::row)
@@ -62,8 +62,8 @@ struct scale_set {
     else
       return v(i, j / group);
   }
-  KILN_FN constexpr float scale(index i, index j) const { return static_cast<float>(read(scales, i, j, group)); }
-  KILN_FN constexpr float zero([[maybe_unused]] index i, [[maybe_unused]] index j) const {
+  KILN_FN constexpr float scale(index_t i, index_t j) const { return static_cast<float>(read(scales, i, j, group)); }
+  KILN_FN constexpr float zero([[maybe_unused]] index_t i, [[maybe_unused]] index_t j) const {
     if constexpr (affine)
       return static_cast<float>(read(zeros, i, j, group));
     else
@@ -91,7 +91,7 @@ constexpr auto per_column_scales(const tensor<T, 1, S, U>& scales) {
 }
 /// One scale for each run of `group` elements along axis `Axis`; the last run may be shorter.
 template <int Axis, class T, class S, int U>
-constexpr auto per_group_scales(const tensor<T, 2, S, U>& scales, index group) {
+constexpr auto per_group_scales(const tensor<T, 2, S, U>& scales, index_t group) {
   static_assert(Axis == 0 || Axis == 1, "groups run along axis 0 or axis 1");
   return scale_set < Axis == 0 ? granularity::group_0 : granularity::group_1, tensor < T, 2, S, U >> {scales, group};
 }
@@ -110,17 +110,17 @@ struct quantised_view {
 
   tensor<T, 2, Space, Unit> data;
   Set set;
-  index extents[2] = {};  ///< in elements, also where two share a byte
+  index_t extents[2] = {};  ///< in elements, also where two share a byte
 
-  KILN_FN constexpr index extent(int axis) const { return extents[axis]; }
+  KILN_FN constexpr index_t extent(int axis) const { return extents[axis]; }
   KILN_FN constexpr const tensor<T, 2, Space, Unit>& payload() const { return data; }
   /// A vector, or a matrix for groups: what an epilogue's per_row or per_column takes.
   KILN_FN constexpr const auto& scales() const { return set.scales; }
   KILN_FN constexpr const auto& zero_points() const requires affine { return set.zeros; }
-  KILN_FN constexpr index group() const { return set.group; }
+  KILN_FN constexpr index_t group() const { return set.group; }
 
   /// The stored number, an int for integers and a float for fp8.
-  KILN_FN constexpr auto stored(index i, index j) const {
+  KILN_FN constexpr auto stored(index_t i, index_t j) const {
     if constexpr (packed) {
       const int4x2 both = Unit == 0 ? data(i / 2, j) : data(i, j / 2);
       return (Unit == 0 ? i : j) % 2 == 0 ? both.lo() : both.hi();
@@ -131,7 +131,7 @@ struct quantised_view {
     }
   }
   /// The number it stands for.
-  KILN_FN constexpr float operator()(index i, index j) const {
+  KILN_FN constexpr float operator()(index_t i, index_t j) const {
     return set.scale(i, j) * (static_cast<float>(stored(i, j)) - set.zero(i, j));
   }
 };
@@ -159,7 +159,7 @@ constexpr auto quantised(const tensor<T, 2, Space, Unit>& payload, const scale_s
 /// Two elements a byte along the payload's unit axis, which has `elements` of them (one more than twice the bytes less
 /// one where that is odd).
 template <class T, class Space, int Unit, granularity G, class Scales, class Zeros>
-constexpr auto quantised_int4(const tensor<T, 2, Space, Unit>& payload, index elements,
+constexpr auto quantised_int4(const tensor<T, 2, Space, Unit>& payload, index_t elements,
                               const scale_set<G, Scales, Zeros>& set) {
   static_assert(std::is_same_v<std::remove_const_t<T>, int4x2>, "quantised_int4: the payload needs to be int4x2");
   static_assert(Unit != no_unit,
@@ -167,7 +167,7 @@ constexpr auto quantised_int4(const tensor<T, 2, Space, Unit>& payload, index el
   static_assert(std::is_same_v<typename Scales::space, Space>,
                 "quantised_int4: payload and scales need to lie in the same memory");
   quantised_view<T, Space, Unit, scale_set<G, Scales, Zeros>> v{payload, set, {payload.extents[0], payload.extents[1]}};
-  v.extents[Unit] = ceil_div<index>(elements, 2) == payload.extents[Unit] ? elements : -1;
+  v.extents[Unit] = ceil_div<index_t>(elements, 2) == payload.extents[Unit] ? elements : -1;
   return v;
 }
 
@@ -200,7 +200,7 @@ status check_quantised(const char* name, const quantised_view<T, Space, Unit, Se
   if (v.data.data == nullptr) return fail(errc::null_pointer, "operand `", name, "`: the payload is null");
   const auto look = [&](const char* what, const auto& s) -> status {
     using view = std::remove_cvref_t<decltype(s)>;
-    index needed[2] = {1, 1};
+    index_t needed[2] = {1, 1};
     if constexpr (Set::served == granularity::row) needed[0] = v.extents[0];
     if constexpr (Set::served == granularity::column) needed[0] = v.extents[1];
     if constexpr (detail::is_grouped(Set::served)) {

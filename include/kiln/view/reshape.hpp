@@ -60,10 +60,10 @@ KILN_FN constexpr auto permuted(const tensor<T, R, S, U>& v) {
 /// inside a wider buffer. Axes in front of the last two follow packed behind.
 template <class T, int R, class S, int U>
   requires(R >= 2 && U >= R - 2)
-KILN_FN constexpr auto pitched(tensor<T, R, S, U> v, index pitch) {
+KILN_FN constexpr auto pitched(tensor<T, R, S, U> v, index_t pitch) {
   constexpr int outer = U == R - 1 ? R - 2 : R - 1;
   v.strides[outer] = pitch;
-  index step = pitch * v.extents[outer];
+  index_t step = pitch * v.extents[outer];
   for (int a = R - 3; a >= 0; --a) v.strides[a] = step, step *= v.extents[a];
   return v;
 }
@@ -80,10 +80,10 @@ KILN_FN constexpr tensor<T, R, S, U> refused(tensor<T, R, S, U> v, int axis) {
 /// Elements [begin, end) of one axis. A negative axis or bound counts from the end. Bounds outside the axis, or begin >
 /// end, give a view with extent -1, which every call refuses; `check_slice` says what is wrong.
 template <class T, int R, class S, int U>
-KILN_FN constexpr auto slice(tensor<T, R, S, U> v, int axis, index begin, index end) {
+KILN_FN constexpr auto slice(tensor<T, R, S, U> v, int axis, index_t begin, index_t end) {
   if (axis < 0) axis += R;
   if (axis < 0 || axis >= R) return detail::refused(v, 0);
-  const index n = v.extents[axis];
+  const index_t n = v.extents[axis];
   if (begin < 0) begin += n;
   if (end < 0) end += n;
   if (begin < 0 || end > n || begin > end) return detail::refused(v, axis);
@@ -94,10 +94,10 @@ KILN_FN constexpr auto slice(tensor<T, R, S, U> v, int axis, index begin, index 
 
 /// What is wrong with a slice, if anything: begin > end, or bounds outside the axis, or a step below one.
 template <class T, int R, class S, int U>
-status check_slice(const tensor<T, R, S, U>& v, int axis, index begin, index end, index step = 1) {
+status check_slice(const tensor<T, R, S, U>& v, int axis, index_t begin, index_t end, index_t step = 1) {
   const int a = axis < 0 ? axis + R : axis;
   if (a < 0 || a >= R) return fail(errc::bad_option, "slice: axis ", axis, " of a view with ", R, " axes");
-  const index n = v.extents[a], b = begin < 0 ? begin + n : begin, e = end < 0 ? end + n : end;
+  const index_t n = v.extents[a], b = begin < 0 ? begin + n : begin, e = end < 0 ? end + n : end;
   if (step < 1) return fail(errc::bad_option, "slice: step ", step, ", needs at least 1");
   if (b < 0 || e > n || b > e)
     return fail(errc::bad_shape, "slice: [", begin, ", ", end, ") of axis ", axis, " with extent ", n,
@@ -107,7 +107,7 @@ status check_slice(const tensor<T, R, S, U>& v, int axis, index begin, index end
 
 /// Every `step`-th element of an axis; the axis is no longer a unit axis. A step below one gives extent -1.
 template <int Axis, class T, int R, class S, int U>
-KILN_FN constexpr auto strided(const tensor<T, R, S, U>& v, index step) {
+KILN_FN constexpr auto strided(const tensor<T, R, S, U>& v, index_t step) {
   constexpr int axis = Axis < 0 ? Axis + R : Axis;
   static_assert(axis >= 0 && axis < R, "strided needs an axis of the view");
   auto t = detail::reshaped<R, (axis == U ? no_unit : U)>(v);
@@ -122,7 +122,7 @@ KILN_FN constexpr auto strided(const tensor<T, R, S, U>& v, index step) {
 /// one outside the axis gives extent -1.
 template <int Axis, class T, int R, class S, int U>
   requires(R >= 2)
-KILN_FN constexpr auto pick(const tensor<T, R, S, U>& v, index at) {
+KILN_FN constexpr auto pick(const tensor<T, R, S, U>& v, index_t at) {
   constexpr int axis = Axis < 0 ? Axis + R : Axis;
   static_assert(axis >= 0 && axis < R, "pick needs an axis of the view");
   constexpr int unit = U == axis ? no_unit : (U > axis ? U - 1 : U);
@@ -137,7 +137,7 @@ KILN_FN constexpr auto pick(const tensor<T, R, S, U>& v, index at) {
 
 /// A new axis of `extent` equal layers (stride 0) in front of axis `Axis`.
 template <int Axis, class T, int R, class S, int U>
-KILN_FN constexpr auto broadcast(const tensor<T, R, S, U>& v, index extent) {
+KILN_FN constexpr auto broadcast(const tensor<T, R, S, U>& v, index_t extent) {
   constexpr int axis = Axis < 0 ? Axis + R + 1 : Axis;
   static_assert(axis >= 0 && axis <= R,
                 "broadcast puts the new axis in front of an axis of the view, or behind the last");

@@ -40,13 +40,13 @@ struct component_arrays {
 
  private:
   template <int M, class U>
-  friend constexpr auto stacked(U* first, index pitch);
+  friend constexpr auto stacked(U* first, index_t pitch);
   constexpr component_arrays() = default;
 };
 
 /// N arrays in one piece of memory, `pitch` elements from the begin of one to the begin of the next.
 template <int N, class T>
-constexpr auto stacked(T* first, index pitch) {
+constexpr auto stacked(T* first, index_t pitch) {
   component_arrays<detail::element_t<T>, N> arrays;
   for (int c = 0; c < N; ++c) arrays.at[c] = first == nullptr ? nullptr : detail::native_pointer(first) + c * pitch;
   return arrays;
@@ -98,20 +98,20 @@ struct soa_view {
   using space = Space;
   using fields = field_list<Fields...>;
 
-  index count = 0;
+  index_t count = 0;
   detail::array_leaves<typename fields::indices, Fields...> arrays{};
 #if defined(KILN_DEBUG)
   view_name name{};
 #endif
 
-  KILN_FN constexpr index size() const { return count; }
+  KILN_FN constexpr index_t size() const { return count; }
 
   /// Component c of field I of element i.
   template <std::size_t I>
-  KILN_FN constexpr auto* at(index i, int c = 0) const {
+  KILN_FN constexpr auto* at(index_t i, int c = 0) const {
     return detail::leaf<I>(arrays)[c] + i;
   }
-  KILN_FN constexpr element<soa_view> operator[](index i) const {
+  KILN_FN constexpr element<soa_view> operator[](index_t i) const {
 #if defined(KILN_DEBUG)
     if (i < 0 || i >= count) detail::out_of_bounds(name.text, 1, &i, 0, count);
 #endif
@@ -137,7 +137,7 @@ inline constexpr bool is_soa_v<soa_view<Space, Fields...>> = true;
 
 namespace detail {
 template <class Space, class... Fields, std::size_t... I>
-constexpr auto make_soa(std::index_sequence<I...>, index n, const array_argument<Fields>&... arguments) {
+constexpr auto make_soa(std::index_sequence<I...>, index_t n, const array_argument<Fields>&... arguments) {
   soa_view<Space, Fields...> v;
   v.count = n;
   const auto set = [](auto& to, const auto& from) {
@@ -149,7 +149,7 @@ constexpr auto make_soa(std::index_sequence<I...>, index n, const array_argument
 
 /// Bytes up to the end of array number `arrays`, each array starting on a multiple of 256 bytes.
 template <class... Fields>
-constexpr std::size_t packed_arrays(index n, std::size_t fields) {
+constexpr std::size_t packed_arrays(index_t n, std::size_t fields) {
   const std::size_t sizes[] = {sizeof(typename field<Fields>::type)...};
   const int components[] = {field<Fields>::components...};
   std::size_t bytes = 0;
@@ -160,7 +160,7 @@ constexpr std::size_t packed_arrays(index n, std::size_t fields) {
 }
 
 template <class Space, class... Fields, std::size_t... I>
-constexpr auto make_soa_in(std::index_sequence<I...>, void* memory, index n) {
+constexpr auto make_soa_in(std::index_sequence<I...>, void* memory, index_t n) {
   soa_view<Space, Fields...> v;
   v.count = n;
   const auto set = [&]<class T, std::size_t N>(T*(&to)[N], std::size_t begin) {
@@ -177,36 +177,36 @@ constexpr auto make_soa_in(std::index_sequence<I...>, void* memory, index n) {
 /// One pointer per field in their order, `{x, y, z}` or `stacked<3>(p, pitch)` for a field of three components, then
 /// the number of elements.
 template <class... Fields>
-constexpr auto host_soa(detail::array_argument<Fields>... arrays, index n) {
+constexpr auto host_soa(detail::array_argument<Fields>... arrays, index_t n) {
   return detail::make_soa<host_space, Fields...>(std::index_sequence_for<Fields...>{}, n, arrays...);
 }
 template <class... Fields>
-constexpr auto device_soa(detail::array_argument<Fields>... arrays, index n) {
+constexpr auto device_soa(detail::array_argument<Fields>... arrays, index_t n) {
   return detail::make_soa<device_space, Fields...>(std::index_sequence_for<Fields...>{}, n, arrays...);
 }
 template <executor Executor, class... Fields>
-constexpr auto soa_on(detail::array_argument<Fields>... arrays, index n) {
+constexpr auto soa_on(detail::array_argument<Fields>... arrays, index_t n) {
   return detail::make_soa<typename Executor::space, Fields...>(std::index_sequence_for<Fields...>{}, n, arrays...);
 }
 
 /// Bytes of one buffer that holds all arrays of n elements, and views of such a buffer (256-byte aligned).
 template <class... Fields>
-constexpr std::size_t soa_bytes(index n) {
+constexpr std::size_t soa_bytes(index_t n) {
   return detail::packed_arrays<Fields...>(n, sizeof...(Fields));
 }
 template <class... Fields>
-constexpr auto host_soa_in(void* memory, index n) {
+constexpr auto host_soa_in(void* memory, index_t n) {
   return detail::make_soa_in<host_space, Fields...>(std::index_sequence_for<Fields...>{}, memory, n);
 }
 template <class... Fields>
-constexpr auto device_soa_in(void* memory, index n) {
+constexpr auto device_soa_in(void* memory, index_t n) {
   return detail::make_soa_in<device_space, Fields...>(std::index_sequence_for<Fields...>{}, memory, n);
 }
 
 /// Elements [begin, end). Negative bounds count from the end; bounds outside the view give a view of -1 elements, which
 /// every call refuses.
 template <class Space, class... Fields>
-KILN_FN constexpr auto slice(soa_view<Space, Fields...> v, index begin, index end) {
+KILN_FN constexpr auto slice(soa_view<Space, Fields...> v, index_t begin, index_t end) {
   if (begin < 0) begin += v.count;
   if (end < 0) end += v.count;
   if (begin < 0 || end > v.count || begin > end) {

@@ -38,16 +38,16 @@ struct tensor {
   static constexpr int unit_axis = Unit;
 
   T* data = nullptr;
-  index extents[Rank] = {};
-  index strides[Rank] = {};
+  index_t extents[Rank] = {};
+  index_t strides[Rank] = {};
 #if defined(KILN_DEBUG)
   view_name name{};
 #endif
 
-  KILN_FN constexpr index extent(int axis) const { return extents[axis]; }
-  KILN_FN constexpr index stride(int axis) const { return axis == Unit ? 1 : strides[axis]; }
-  KILN_FN constexpr index size() const {
-    index n = 1;
+  KILN_FN constexpr index_t extent(int axis) const { return extents[axis]; }
+  KILN_FN constexpr index_t stride(int axis) const { return axis == Unit ? 1 : strides[axis]; }
+  KILN_FN constexpr index_t size() const {
+    index_t n = 1;
     for (int a = 0; a < Rank; ++a) n *= extents[a];
     return n;
   }
@@ -56,9 +56,9 @@ struct tensor {
   /// Elements from `data` to the element at these coordinates.
   template <std::integral... I>
     requires(sizeof...(I) == Rank)
-  KILN_FN constexpr index offset(I... at) const {
-    const index c[Rank] = {static_cast<index>(at)...};
-    index o = 0;
+  KILN_FN constexpr index_t offset(I... at) const {
+    const index_t c[Rank] = {static_cast<index_t>(at)...};
+    index_t o = 0;
     for (int a = 0; a < Rank; ++a) o += c[a] * stride(a);
     return o;
   }
@@ -90,7 +90,7 @@ struct tensor {
  private:
   template <class... I>
   KILN_FN void check(I... at) const {
-    const index c[Rank] = {static_cast<index>(at)...};
+    const index_t c[Rank] = {static_cast<index_t>(at)...};
     for (int a = 0; a < Rank; ++a) {
       if (c[a] >= 0 && c[a] < extents[a]) continue;
       detail::out_of_bounds(name.text, Rank, c, a, extents[a]);
@@ -170,8 +170,8 @@ constexpr auto packed_view(T* data, I... extents) {
   constexpr int rank = sizeof...(I);
   tensor<element_t<T>, rank, Space> t;
   t.data = native_pointer(data);
-  const index e[rank] = {static_cast<index>(extents)...};
-  index step = 1;
+  const index_t e[rank] = {static_cast<index_t>(extents)...};
+  index_t step = 1;
   for (int a = rank - 1; a >= 0; --a) {
     t.extents[a] = e[a];
     t.strides[a] = step;
@@ -181,7 +181,7 @@ constexpr auto packed_view(T* data, I... extents) {
 }
 
 template <class Space, class T, int Rank>
-constexpr auto strided_view(T* data, const index (&extents)[Rank], const index (&strides)[Rank]) {
+constexpr auto strided_view(T* data, const index_t (&extents)[Rank], const index_t (&strides)[Rank]) {
   tensor<element_t<T>, Rank, Space, no_unit> t;
   t.data = native_pointer(data);
   for (int a = 0; a < Rank; ++a) t.extents[a] = extents[a], t.strides[a] = strides[a];
@@ -203,11 +203,11 @@ constexpr auto device_view(T* data, I... extents) {
 
 /// Views with any strides, in elements, of which none is known to be one: these take the generic kernels.
 template <class T, int Rank>
-constexpr auto host_view(T* data, const index (&extents)[Rank], const index (&strides)[Rank]) {
+constexpr auto host_view(T* data, const index_t (&extents)[Rank], const index_t (&strides)[Rank]) {
   return detail::strided_view<host_space>(data, extents, strides);
 }
 template <class T, int Rank>
-constexpr auto device_view(T* data, const index (&extents)[Rank], const index (&strides)[Rank]) {
+constexpr auto device_view(T* data, const index_t (&extents)[Rank], const index_t (&strides)[Rank]) {
   return detail::strided_view<device_space>(data, extents, strides);
 }
 
@@ -217,7 +217,7 @@ constexpr auto view_on(T* data, I... extents) {
   return detail::packed_view<typename Executor::space>(data, extents...);
 }
 template <executor Executor, class T, int Rank>
-constexpr auto view_on(T* data, const index (&extents)[Rank], const index (&strides)[Rank]) {
+constexpr auto view_on(T* data, const index_t (&extents)[Rank], const index_t (&strides)[Rank]) {
   return detail::strided_view<typename Executor::space>(data, extents, strides);
 }
 

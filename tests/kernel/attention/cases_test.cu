@@ -12,18 +12,18 @@ KILN_ON_EXECUTORS(attention_cases);
 constexpr double infinity = INFINITY, nan = NAN;
 
 /// Rows of `out` of head h at query i: all columns equal `expected` within `within`.
-void expect_row(const attention_problem& p, const attention_result& r, index b, index i, index h, double expected, double within = 0) {
-  for (index c = 0; c < p.value_dim; ++c)
+void expect_row(const attention_problem& p, const attention_result& r, index_t b, index_t i, index_t h, double expected, double within = 0) {
+  for (index_t c = 0; c < p.value_dim; ++c)
     EXPECT_NEAR(r.out[p.out_at(b, i, h, c)], expected, within) << "sequence " << b << ", query " << i << ", head " << h << ", column " << c;
 }
 
 // ATT-01
 TYPED_TEST(attention_cases, keys_behind_the_last_weigh_nothing) {
-  for (index keys : {1, 63, 64, 65, 127, 192})
-    for (index queries : {1, 17, 65}) {
+  for (index_t keys : {1, 63, 64, 65, 127, 192})
+    for (index_t queries : {1, 17, 65}) {
       const attention_problem p{.queries = queries, .keys = keys, .dim = 64, .value_dim = 64};
       const auto r = attend<automatic, f16>(*this, this->executor(), p, filled<f16>(p, 0, 0.5, 1));
-      for (index i = 0; i < queries; ++i) expect_row(p, r, 0, i, 0, 1);
+      for (index_t i = 0; i < queries; ++i) expect_row(p, r, 0, i, 0, 1);
       for (double l : r.lse) EXPECT_NEAR(l, std::log(static_cast<double>(keys)), 1e-6);
     }
 }
@@ -32,8 +32,8 @@ TYPED_TEST(attention_cases, keys_behind_the_last_weigh_nothing) {
 TYPED_TEST(attention_cases, causal_masks_are_aligned_as_asked) {
   attention_problem p{.queries = 2, .keys = 5, .dim = 8, .value_dim = 8};
   auto x = filled<float>(p, 0, 0, 0);
-  for (index j = 0; j < 5; ++j)
-    for (index c = 0; c < 8; ++c) x.v[p.v_at(0, j, 0, c)] = static_cast<float>(j);
+  for (index_t j = 0; j < 5; ++j)
+    for (index_t c = 0; c < 8; ++c) x.v[p.v_at(0, j, 0, c)] = static_cast<float>(j);
   const auto rows = [&](causal mask, double first, double second) {
     p.mask = mask;
     const auto r = attend<automatic, float>(*this, this->executor(), p, x);
@@ -49,7 +49,7 @@ TYPED_TEST(attention_cases, a_query_that_sees_no_key_gives_zero) {
   const attention_problem p{.queries = 8, .keys = 4, .dim = 16, .value_dim = 16, .mask = causal::bottom_right};
   const auto check = [&]<class T>(T) {
     const auto r = attend<automatic, T>(*this, this->executor(), p, filled<T>(p, 1, 1, 1));
-    for (index i = 0; i < 8; ++i) {
+    for (index_t i = 0; i < 8; ++i) {
       expect_row(p, r, 0, i, 0, i < 4 ? 0 : 1);
       EXPECT_EQ(std::isinf(r.lse[p.lse_at(0, i, 0)]), i < 4);
     }
@@ -63,7 +63,7 @@ TYPED_TEST(attention_cases, what_lies_in_a_masked_key_does_not_matter) {
     const attention_problem p{.keys = 2, .dim = 8, .value_dim = 8, .key_lengths = {1}};
     for (double bad : {nan, 1e4, infinity, -infinity}) {
       auto x = filled<T>(p, 1, 1, 5);
-      for (index c = 0; c < 8; ++c) x.k[p.k_at(0, 1, 0, c)] = value_of<T>(bad), x.v[p.v_at(0, 1, 0, c)] = value_of<T>(c % 2 == 0 ? bad : 7);
+      for (index_t c = 0; c < 8; ++c) x.k[p.k_at(0, 1, 0, c)] = value_of<T>(bad), x.v[p.v_at(0, 1, 0, c)] = value_of<T>(c % 2 == 0 ? bad : 7);
       expect_row(p, attend<automatic, T>(*this, this->executor(), p, x), 0, 0, 0, 5);
     }
   };
@@ -71,7 +71,7 @@ TYPED_TEST(attention_cases, what_lies_in_a_masked_key_does_not_matter) {
 
   const auto not_yet_seen = [&]<class T>(T) {
     const attention_problem p{.queries = 70, .keys = 70, .heads = 2, .kv_heads = 1, .dim = 64, .value_dim = 64, .mask = causal::top_left};
-    for (index j : {1, 20, 69})
+    for (index_t j : {1, 20, 69})
       for (double bad : {nan, infinity, -infinity}) {
         auto x = filled<T>(p, 1, 0, 5);
         x.v[p.v_at(0, j, 0, 3)] = value_of<T>(bad);
@@ -80,8 +80,8 @@ TYPED_TEST(attention_cases, what_lies_in_a_masked_key_does_not_matter) {
         const auto s = attend<automatic, T>(*this, this->executor(), p, x);
         // Fives weighed by at most 64 equal weights, which float32 adds up with a rounding each.
         const double within = 5 * (70 * 0x1p-23 + weight_rounding<T, TypeParam>()) + 5 * std::ldexp(1.0, -limits<T>::digits);
-        for (index i = 0; i < 70; ++i)
-          for (index c = 0; c < 64; ++c) {
+        for (index_t i = 0; i < 70; ++i)
+          for (index_t c = 0; c < 64; ++c) {
             const double y = r.out[p.out_at(0, i, 1, c)], z = s.out[p.out_at(0, i, 1, c)];
             if (i < j) {
               EXPECT_NEAR(y, 5, within) << i << ", " << c;
@@ -98,28 +98,28 @@ TYPED_TEST(attention_cases, what_lies_in_a_masked_key_does_not_matter) {
 
 // ATT-09, GLM-10
 TYPED_TEST(attention_cases, a_head_reads_the_keys_of_its_group) {
-  const auto check = [&]<class T>(T, index heads, index kv_heads, index dim) {
+  const auto check = [&]<class T>(T, index_t heads, index_t kv_heads, index_t dim) {
     const attention_problem p{.queries = 4, .keys = 4, .heads = heads, .kv_heads = kv_heads, .dim = dim, .value_dim = dim, .mask = causal::bottom_right};
     auto x = filled<T>(p, 0, 1, 0);
-    for (index j = 0; j < 4; ++j)
-      for (index h = 0; h < kv_heads; ++h)
-        for (index c = 0; c < dim; ++c) x.v[p.v_at(0, j, h, c)] = value_of<T>(static_cast<double>(100 * h + j));
+    for (index_t j = 0; j < 4; ++j)
+      for (index_t h = 0; h < kv_heads; ++h)
+        for (index_t c = 0; c < dim; ++c) x.v[p.v_at(0, j, h, c)] = value_of<T>(static_cast<double>(100 * h + j));
     const auto r = attend<automatic, float>(*this, this->executor(), p, x);
-    for (index h = 0; h < heads; ++h)
-      for (index i = 0; i < 4; ++i) {
+    for (index_t h = 0; h < heads; ++h)
+      for (index_t i = 0; i < 4; ++i) {
         const double expected = 100.0 * static_cast<double>(h / (heads / kv_heads)) + static_cast<double>(i) / 2;
         expect_row(p, r, 0, i, h, expected, expected * 0x1p-20);
       }
   };
   check(f16{}, 8, 2, 16), check(f16{}, 12, 2, 16), check(f16{}, 32, 2, 16), check(f16{}, 48, 2, 16), check(f16{}, 5, 1, 16), check(float{}, 12, 2, 16);
-  for (index ratio : {16, 6, 4, 20}) check(f16{}, 2 * ratio, 2, 128);
+  for (index_t ratio : {16, 6, 4, 20}) check(f16{}, 2 * ratio, 2, 128);
 }
 
 // ATT-13: the dot product is 131072, more than f16 holds.
 TYPED_TEST(attention_cases, scores_beyond_half_precision) {
   const attention_problem p{.keys = 2, .dim = 128, .value_dim = 128};
   auto x = filled<f16>(p, 32, 32, 1);
-  for (index c = 0; c < 128; ++c) x.v[p.v_at(0, 1, 0, c)] = f16(3);
+  for (index_t c = 0; c < 128; ++c) x.v[p.v_at(0, 1, 0, c)] = f16(3);
   expect_row(p, attend<automatic, f16>(*this, this->executor(), p, x), 0, 0, 0, 2);
 }
 
@@ -128,7 +128,7 @@ TYPED_TEST(attention_cases, a_long_row_of_growing_scores) {
   const attention_problem p{.keys = 4096, .dim = 64, .value_dim = 64, .scale = 1.0f};
   auto x = filled<f16>(p, 0, 0, 1);
   x.q[0] = f16(1);
-  for (index j = 0; j < 4096; ++j) {
+  for (index_t j = 0; j < 4096; ++j) {
     x.k[p.k_at(0, j, 0, 0)] = value_of<f16>(static_cast<double>(j) * 0.01);
     x.v[p.v_at(0, j, 0, 1)] = value_of<f16>(static_cast<double>(j % 2));
   }
@@ -141,14 +141,14 @@ TYPED_TEST(attention_cases, a_long_row_of_growing_scores) {
 
 // ATT-17: what lies behind a row is NaN.
 TYPED_TEST(attention_cases, odd_head_dimensions) {
-  for (index dim : {1, 40, 46, 63, 72, 80, 96, 100, 256})
+  for (index_t dim : {1, 40, 46, 63, 72, 80, 96, 100, 256})
     for (placed how : {placed::packed, placed::padded}) {
       const attention_problem p{.keys = 3, .dim = dim, .value_dim = dim, .scale = 1 / static_cast<float>(dim)};
       auto x = filled<f16>(p, 1, 1, 0);
-      for (index j = 0; j < 3; ++j)
-        for (index c = 0; c < dim; ++c) x.v[p.v_at(0, j, 0, c)] = f16(static_cast<int>(100 * j + c));
+      for (index_t j = 0; j < 3; ++j)
+        for (index_t c = 0; c < dim; ++c) x.v[p.v_at(0, j, 0, c)] = f16(static_cast<int>(100 * j + c));
       const auto r = attend<automatic, f16>(*this, this->executor(), p, x, how);
-      for (index c = 0; c < dim; ++c) {
+      for (index_t c = 0; c < dim; ++c) {
         const double expected = 100 + static_cast<double>(c);
         EXPECT_NEAR(r.out[p.out_at(0, 0, 0, c)], expected, std::ldexp(1.0, std::ilogb(expected) - 10)) << dim << ", column " << c;
       }
@@ -157,20 +157,20 @@ TYPED_TEST(attention_cases, odd_head_dimensions) {
 
 // ATT-18
 TYPED_TEST(attention_cases, values_wider_and_narrower_than_keys) {
-  const auto check = [&]<class T>(T, index dim, index value_dim) {
+  const auto check = [&]<class T>(T, index_t dim, index_t value_dim) {
     const attention_problem p{.keys = 2, .dim = dim, .value_dim = value_dim};
     auto x = filled<T>(p, 0, 1, 0);
-    for (index j = 0; j < 2; ++j)
-      for (index c = 0; c < value_dim; ++c) x.v[p.v_at(0, j, 0, c)] = value_of<T>(static_cast<double>(c));
+    for (index_t j = 0; j < 2; ++j)
+      for (index_t c = 0; c < value_dim; ++c) x.v[p.v_at(0, j, 0, c)] = value_of<T>(static_cast<double>(c));
     const auto r = attend<automatic, T>(*this, this->executor(), p, x);
-    for (index c = 0; c < value_dim; ++c) EXPECT_EQ(r.out[p.out_at(0, 0, 0, c)], static_cast<double>(c));
+    for (index_t c = 0; c < value_dim; ++c) EXPECT_EQ(r.out[p.out_at(0, 0, 0, c)], static_cast<double>(c));
   };
   check(f16{}, 64, 128), check(f16{}, 128, 64), check(float{}, 64, 128), check(float{}, 200, 1), check(float{}, 1, 200);
 }
 
 // ATT-19
 TYPED_TEST(attention_cases, a_sequence_gets_the_same_bits_alone_and_among_others) {
-  constexpr index keys = 19802;
+  constexpr index_t keys = 19802;
   const attention_problem alone{.keys = keys, .heads = 14, .kv_heads = 2, .dim = 64, .value_dim = 64, .mask = causal::bottom_right};
   attention_problem among = alone;
   among.batch = 3, among.queries = 10, among.key_lengths = {9, keys, 10}, among.query_lengths = {9, 1, 10};
@@ -183,9 +183,9 @@ TYPED_TEST(attention_cases, a_sequence_gets_the_same_bits_alone_and_among_others
   for (int repeat = 0; repeat < (TypeParam::on_host ? 2 : 20); ++repeat) {
     EXPECT_EQ((attend<automatic, float>(*this, this->executor(), alone, x).out), expected.out);
     const auto r = attend<automatic, float>(*this, this->executor(), among, y);
-    for (index h = 0; h < 14; ++h) {
+    for (index_t h = 0; h < 14; ++h) {
       EXPECT_EQ(r.lse[among.lse_at(1, 0, h)], expected.lse[alone.lse_at(0, 0, h)]);
-      for (index c = 0; c < 64; ++c) EXPECT_EQ(r.out[among.out_at(1, 0, h, c)], expected.out[alone.out_at(0, 0, h, c)]);
+      for (index_t c = 0; c < 64; ++c) EXPECT_EQ(r.out[among.out_at(1, 0, h, c)], expected.out[alone.out_at(0, 0, h, c)]);
     }
   }
 }
@@ -195,14 +195,14 @@ TYPED_TEST(attention_cases, a_prompt_gets_the_same_bits_whole_and_token_by_token
   const attention_problem whole{.queries = 37, .keys = 37, .heads = 6, .kv_heads = 2, .dim = 64, .value_dim = 64, .mask = causal::bottom_right};
   const auto x = hashed_operands<bf16>(whole, 11);
   const auto expected = attend<automatic, bf16>(*this, this->executor(), whole, x);
-  for (index i = 0; i < 37; ++i) {
+  for (index_t i = 0; i < 37; ++i) {
     attention_problem one = whole;
     one.queries = 1, one.key_lengths = {static_cast<std::int32_t>(i + 1)};
     auto y = x;
     y.q.assign(x.q.begin() + static_cast<std::ptrdiff_t>(whole.q_at(0, i, 0, 0)), x.q.begin() + static_cast<std::ptrdiff_t>(whole.q_at(0, i, 0, 0) + one.q_size()));
     const auto r = attend<automatic, bf16>(*this, this->executor(), one, y);
-    for (index h = 0; h < 6; ++h)
-      for (index c = 0; c < 64; ++c) EXPECT_EQ(r.out[one.out_at(0, 0, h, c)], expected.out[whole.out_at(0, i, h, c)]) << i;
+    for (index_t h = 0; h < 6; ++h)
+      for (index_t c = 0; c < 64; ++c) EXPECT_EQ(r.out[one.out_at(0, 0, h, c)], expected.out[whole.out_at(0, i, h, c)]) << i;
   }
 }
 
@@ -226,8 +226,8 @@ TYPED_TEST(attention_cases, not_finite_queries_stay_in_their_row) {
   x.q[p.q_at(0, 3, 0, 5)] = value_of<f16>(nan);
   x.q[p.q_at(0, 4, 0, 5)] = value_of<f16>(infinity);
   const auto r = attend<automatic, f16>(*this, this->executor(), p, x);
-  for (index i = 0; i < 20; ++i)
-    for (index c = 0; c < 64; ++c) EXPECT_EQ(std::isnan(r.out[p.out_at(0, i, 0, c)]), i == 3 || i == 4) << i;
+  for (index_t i = 0; i < 20; ++i)
+    for (index_t c = 0; c < 64; ++c) EXPECT_EQ(std::isnan(r.out[p.out_at(0, i, 0, c)]), i == 3 || i == 4) << i;
 }
 
 TYPED_TEST(attention_cases, the_result_may_replace_the_queries) {
@@ -246,16 +246,16 @@ TYPED_TEST(attention_cases, the_result_may_replace_the_queries) {
 
 // ATT-20: a sequence of the cache begins 2^31 + 64 elements behind the one before. Its memory is reserved and hardly touched.
 TEST(SlowAttention, OffsetsBeyondTwoToThe31) {
-  constexpr index apart = (index{1} << 31) + 64, dim = 16;
+  constexpr index_t apart = (index_t{1} << 31) + 64, dim = 16;
   const std::unique_ptr<f16[]> cache(new (std::nothrow) f16[static_cast<std::size_t>(apart + 2 * dim)]);
   if (cache == nullptr) GTEST_SKIP() << "the system does not reserve 4 GiB";
   std::vector<f16> q(2 * dim, f16(0)), out(2 * dim, f16(-1));
-  for (index b = 0; b < 2; ++b)
-    for (index e = 0; e < 2 * dim; ++e) cache[static_cast<std::size_t>(b * apart + e)] = f16(static_cast<int>(10 * (b + 1) + e / dim * 2));
+  for (index_t b = 0; b < 2; ++b)
+    for (index_t e = 0; e < 2 * dim; ++e) cache[static_cast<std::size_t>(b * apart + e)] = f16(static_cast<int>(10 * (b + 1) + e / dim * 2));
   const auto kv = host_view(cache.get(), {2, 2, 1, dim}, {apart, dim, dim, 1});
   const status s = attention(host, host_view(q.data(), 2, 1, 1, dim), kv, kv, host_view(out.data(), 2, 1, 1, dim), {.mask = causal::none});
   ASSERT_TRUE(s.ok()) << s.message();
-  for (index e = 0; e < 2 * dim; ++e) EXPECT_EQ(as_double(out[static_cast<std::size_t>(e)]), e < dim ? 11 : 21);
+  for (index_t e = 0; e < 2 * dim; ++e) EXPECT_EQ(as_double(out[static_cast<std::size_t>(e)]), e < dim ? 11 : 21);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 namespace kiln::test {
 
 struct attention_problem {
-  index batch = 1, queries = 1, keys = 1, heads = 1, kv_heads = 1, dim = 1, value_dim = 1;
+  index_t batch = 1, queries = 1, keys = 1, heads = 1, kv_heads = 1, dim = 1, value_dim = 1;
   causal mask = causal::none;
   std::optional<float> scale{};
   std::vector<std::int32_t> key_lengths{}, query_lengths{};  // empty: all
@@ -26,16 +26,16 @@ struct attention_problem {
   std::size_t v_size() const { return static_cast<std::size_t>(batch * keys * kv_heads * value_dim); }
   std::size_t out_size() const { return static_cast<std::size_t>(batch * queries * heads * value_dim); }
   std::size_t lse_size() const { return static_cast<std::size_t>(batch * queries * heads); }
-  std::size_t q_at(index b, index i, index h, index c) const { return static_cast<std::size_t>(((b * queries + i) * heads + h) * dim + c); }
-  std::size_t k_at(index b, index j, index h, index c) const { return static_cast<std::size_t>(((b * keys + j) * kv_heads + h) * dim + c); }
-  std::size_t v_at(index b, index j, index h, index c) const { return static_cast<std::size_t>(((b * keys + j) * kv_heads + h) * value_dim + c); }
-  std::size_t out_at(index b, index i, index h, index c) const { return static_cast<std::size_t>(((b * queries + i) * heads + h) * value_dim + c); }
-  std::size_t lse_at(index b, index i, index h) const { return static_cast<std::size_t>((b * queries + i) * heads + h); }
+  std::size_t q_at(index_t b, index_t i, index_t h, index_t c) const { return static_cast<std::size_t>(((b * queries + i) * heads + h) * dim + c); }
+  std::size_t k_at(index_t b, index_t j, index_t h, index_t c) const { return static_cast<std::size_t>(((b * keys + j) * kv_heads + h) * dim + c); }
+  std::size_t v_at(index_t b, index_t j, index_t h, index_t c) const { return static_cast<std::size_t>(((b * keys + j) * kv_heads + h) * value_dim + c); }
+  std::size_t out_at(index_t b, index_t i, index_t h, index_t c) const { return static_cast<std::size_t>(((b * queries + i) * heads + h) * value_dim + c); }
+  std::size_t lse_at(index_t b, index_t i, index_t h) const { return static_cast<std::size_t>((b * queries + i) * heads + h); }
 
-  index keys_of(index b) const { return key_lengths.empty() ? keys : key_lengths[static_cast<std::size_t>(b)]; }
-  index queries_of(index b) const { return query_lengths.empty() ? queries : query_lengths[static_cast<std::size_t>(b)]; }
+  index_t keys_of(index_t b) const { return key_lengths.empty() ? keys : key_lengths[static_cast<std::size_t>(b)]; }
+  index_t queries_of(index_t b) const { return query_lengths.empty() ? queries : query_lengths[static_cast<std::size_t>(b)]; }
   /// Written out anew, so that the library's own rule is tested against it.
-  bool sees(index b, index i, index j) const {
+  bool sees(index_t b, index_t i, index_t j) const {
     if (j >= keys_of(b)) return false;
     if (mask == causal::top_left) return j <= i;
     if (mask == causal::bottom_right) return queries_of(b) - 1 - i <= keys_of(b) - 1 - j;
@@ -74,17 +74,17 @@ template <class T, class Out>
 attention_reference reference_of(const attention_problem& p, const attention_operands<T>& x, double weight_unit) {
   const double u = 0x1p-24, scale = p.scale ? static_cast<double>(*p.scale) : 1 / std::sqrt(static_cast<double>(p.dim));
   attention_reference r{{std::vector<double>(p.out_size()), std::vector<double>(p.lse_size())}, {std::vector<double>(p.out_size()), std::vector<double>(p.lse_size())}};
-  for (index b = 0; b < p.batch; ++b)
-    for (index i = 0; i < p.queries_of(b); ++i)
-      for (index h = 0; h < p.heads; ++h) {
-        const index kv = h / (p.heads / p.kv_heads);
+  for (index_t b = 0; b < p.batch; ++b)
+    for (index_t i = 0; i < p.queries_of(b); ++i)
+      for (index_t h = 0; h < p.heads; ++h) {
+        const index_t kv = h / (p.heads / p.kv_heads);
         std::vector<double> weight;
-        std::vector<index> seen;
+        std::vector<index_t> seen;
         double top = -INFINITY, low = INFINITY, magnitude = 0;
-        for (index j = 0; j < p.keys_of(b); ++j) {
+        for (index_t j = 0; j < p.keys_of(b); ++j) {
           if (!p.sees(b, i, j)) continue;
           double dot = 0, sizes = 0;
-          for (index c = 0; c < p.dim; ++c) {
+          for (index_t c = 0; c < p.dim; ++c) {
             const double product = as_double(x.q[p.q_at(b, i, h, c)]) * as_double(x.k[p.k_at(b, j, kv, c)]);
             dot += product, sizes += std::abs(product);
           }
@@ -103,7 +103,7 @@ attention_reference reference_of(const attention_problem& p, const attention_ope
         const double lse = top + std::log(sum);
         r.exact.lse[p.lse_at(b, i, h)] = lse;
         r.bound.lse[p.lse_at(b, i, h)] = 1.02 * (weight_error + n * u) + 4 * u * (std::abs(lse) + std::abs(top) + 1);
-        for (index c = 0; c < p.value_dim; ++c) {
+        for (index_t c = 0; c < p.value_dim; ++c) {
           double value = 0, size = 0, sizes = 0;
           for (std::size_t j = 0; j < seen.size(); ++j) {
             const double v = as_double(x.v[p.v_at(b, seen[j], kv, c)]);
@@ -132,10 +132,10 @@ enum class placed {
 
 /// Strides of a [batch, length, heads, dim] operand so placed, and the elements that it spans.
 struct placement {
-  index extents[4], strides[4];
+  index_t extents[4], strides[4];
   std::size_t span;
-  placement(placed how, index batch, index length, index heads, index dim) : extents{batch, length, heads, dim} {
-    const index step = how == placed::spread ? 3 : 1, row = dim * step + (how == placed::padded ? 3 : 0);
+  placement(placed how, index_t batch, index_t length, index_t heads, index_t dim) : extents{batch, length, heads, dim} {
+    const index_t step = how == placed::spread ? 3 : 1, row = dim * step + (how == placed::padded ? 3 : 0);
     if (how == placed::heads_first) strides[0] = row * length * heads, strides[1] = row, strides[2] = row * length, strides[3] = step;
     else strides[0] = row * length * heads, strides[1] = row * heads, strides[2] = row, strides[3] = step;
     span = static_cast<std::size_t>(row * length * heads * batch);
@@ -188,11 +188,11 @@ attention_result attend(Fixture& test, const E& ex, const attention_problem& p, 
   }
   EXPECT_TRUE(dout.wrote_only([&](std::size_t i) { return mine[i]; }));
   for (float l : dlse.values()) r.lse.push_back(static_cast<double>(l));
-  for (index b = 0; b < p.batch; ++b)
-    for (index i = p.queries_of(b); i < p.queries; ++i)
-      for (index h = 0; h < p.heads; ++h) {
+  for (index_t b = 0; b < p.batch; ++b)
+    for (index_t i = p.queries_of(b); i < p.queries; ++i)
+      for (index_t h = 0; h < p.heads; ++h) {
         EXPECT_TRUE(std::isnan(r.lse[p.lse_at(b, i, h)])) << "row " << i << " is behind the queries of sequence " << b;
-        for (index c = 0; c < p.value_dim; ++c) EXPECT_TRUE(std::isnan(r.out[p.out_at(b, i, h, c)]));
+        for (index_t c = 0; c < p.value_dim; ++c) EXPECT_TRUE(std::isnan(r.out[p.out_at(b, i, h, c)]));
       }
   return r;
 }
@@ -200,17 +200,17 @@ attention_result attend(Fixture& test, const E& ex, const attention_problem& p, 
 /// Every element within its bound, rows behind a sequence's queries left out.
 inline void expect_within(const attention_problem& p, const attention_result& r, const attention_reference& want) {
   int shown = 0;
-  const auto compare = [&](const char* what, double seen, double exact, double bound, index b, index i, index h, index c) {
+  const auto compare = [&](const char* what, double seen, double exact, double bound, index_t b, index_t i, index_t h, index_t c) {
     if (seen == exact || std::abs(seen - exact) <= bound || ++shown > 3) return;
     ADD_FAILURE() << what << " of sequence " << b << ", query " << i << ", head " << h << ", column " << c << " is " << seen << ", needs " << exact
                   << " within " << bound;
   };
-  for (index b = 0; b < p.batch; ++b)
-    for (index i = 0; i < p.queries_of(b); ++i)
-      for (index h = 0; h < p.heads; ++h) {
+  for (index_t b = 0; b < p.batch; ++b)
+    for (index_t i = 0; i < p.queries_of(b); ++i)
+      for (index_t h = 0; h < p.heads; ++h) {
         const auto l = p.lse_at(b, i, h);
         compare("log-sum-exp", r.lse[l], want.exact.lse[l], want.bound.lse[l], b, i, h, 0);
-        for (index c = 0; c < p.value_dim; ++c) {
+        for (index_t c = 0; c < p.value_dim; ++c) {
           const auto o = p.out_at(b, i, h, c);
           compare("result", r.out[o], want.exact.out[o], want.bound.out[o], b, i, h, c);
         }

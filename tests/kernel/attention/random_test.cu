@@ -20,7 +20,7 @@ void check(Fixture& test, const attention_problem& p, std::uint64_t seed, placed
 /// A problem made from its number: every extent, mask and ragged length varies.
 attention_problem problem_of(std::uint64_t seed) {
   auto among = [&, n = std::uint64_t{0}](auto... values) mutable {
-    const index list[] = {values...};
+    const index_t list[] = {values...};
     return list[hash(seed, n++) % sizeof...(values)];
   };
   attention_problem p;
@@ -33,9 +33,9 @@ attention_problem problem_of(std::uint64_t seed) {
   p.value_dim = among(1, 8, 33, 64, 65, 128);
   p.mask = static_cast<causal>(among(1, 2, 3));
   if (among(0, 1) == 1)
-    for (index b = 0; b < p.batch; ++b) p.key_lengths.push_back(static_cast<std::int32_t>(hash(seed, 100 + static_cast<std::uint64_t>(b)) % static_cast<std::uint64_t>(p.keys + 1)));
+    for (index_t b = 0; b < p.batch; ++b) p.key_lengths.push_back(static_cast<std::int32_t>(hash(seed, 100 + static_cast<std::uint64_t>(b)) % static_cast<std::uint64_t>(p.keys + 1)));
   if (among(0, 0, 1) == 1)
-    for (index b = 0; b < p.batch; ++b) p.query_lengths.push_back(static_cast<std::int32_t>(hash(seed, 200 + static_cast<std::uint64_t>(b)) % static_cast<std::uint64_t>(p.queries + 1)));
+    for (index_t b = 0; b < p.batch; ++b) p.query_lengths.push_back(static_cast<std::int32_t>(hash(seed, 200 + static_cast<std::uint64_t>(b)) % static_cast<std::uint64_t>(p.queries + 1)));
   if (among(0, 0, 1) == 1) p.scale = -0.25f;
   return p;
 }
@@ -57,7 +57,7 @@ TYPED_TEST(attention_shapes, a_float_result_of_bfloat16) {
 
 // One token behind a cache, and a prompt: the two shapes of a language model.
 TYPED_TEST(attention_shapes, decoding_and_prompts_of_large_heads) {
-  for (index dim : {128, 256}) {
+  for (index_t dim : {128, 256}) {
     check<bf16, bf16>(*this, {.batch = 2, .queries = 1, .keys = 200, .heads = 32, .kv_heads = 2, .dim = dim, .value_dim = dim, .mask = causal::bottom_right,
                               .key_lengths = {200, 77}}, 7);
     check<bf16, bf16>(*this, {.batch = 1, .queries = 40, .keys = 70, .heads = 8, .kv_heads = 2, .dim = dim, .value_dim = dim, .mask = causal::bottom_right}, 8);

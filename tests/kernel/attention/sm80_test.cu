@@ -52,12 +52,12 @@ TYPED_TEST(attention_sm80, scalar_programs_beside_it) {
 TYPED_TEST(attention_sm80, values_that_are_not_finite_reach_only_who_sees_them) {
   const attention_problem p{.queries = 20, .keys = 20, .dim = 32, .value_dim = 32, .mask = causal::top_left};
   for (double bad : {static_cast<double>(NAN), static_cast<double>(INFINITY), -static_cast<double>(INFINITY)})
-    for (index j : {0, 7, 15, 16, 19}) {
+    for (index_t j : {0, 7, 15, 16, 19}) {
       auto x = filled<f16>(p, 0, 1, 1);
       x.v[p.v_at(0, j, 0, 9)] = value_of<f16>(bad);
       const auto r = attend<sm80_config<32, 16, 32>, float>(*this, watched(this->executor()), p, x);
-      for (index i = 0; i < 20; ++i)
-        for (index c = 0; c < 32; ++c) {
+      for (index_t i = 0; i < 20; ++i)
+        for (index_t c = 0; c < 32; ++c) {
           const double y = r.out[p.out_at(0, i, 0, c)];
           // Ones weighed by up to 20 equal weights, rounded to f16.
           const bool right = i < j || c != 9 ? std::abs(y - 1) <= 0x1p-11 + 20 * 0x1p-23 : std::isnan(bad) ? std::isnan(y) : y == bad;

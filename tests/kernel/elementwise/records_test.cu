@@ -118,7 +118,7 @@ class records : public kiln::test::on_executor<E> {
   static auto view(const arrays& a, std::size_t n) {
     return soa_on<E, position, velocity, mass>({a.now[0]->data(), a.now[1]->data(), a.now[2]->data()},
                                                {a.now[3]->data(), a.now[4]->data(), a.now[5]->data()}, a.now[6]->data(),
-                                               static_cast<kiln::index>(n));
+                                               static_cast<kiln::index_t>(n));
   }
 };
 TYPED_TEST_SUITE(records, kiln::test::executors, kiln::test::executor_names);
@@ -144,7 +144,7 @@ TYPED_TEST(records, arrays_misaligned_differently_take_the_slow_path_and_are_rig
   auto& x = this->template output<float>(n, prefill::nan, 2);
   auto& v = this->template output<float>(3 * n, prefill::x55, 3);
   ASSERT_TRUE(fill(this->executor(), view_on<E>(v.data(), 3 * n), 2).ok());
-  const auto p = soa_on<E, const mass, velocity>(from.data(), stacked<3>(v.data(), static_cast<kiln::index>(n)), static_cast<kiln::index>(n));
+  const auto p = soa_on<E, const mass, velocity>(from.data(), stacked<3>(v.data(), static_cast<kiln::index_t>(n)), static_cast<kiln::index_t>(n));
   ASSERT_TRUE(transform(this->executor(), p, kick_some{}).ok());
   const auto result = v.values();
   for (std::size_t i = 0; i < n; ++i) {
@@ -181,7 +181,7 @@ TYPED_TEST(records, only_components_that_are_written_are_stored) {
   auto& y = this->template output<float>(n);
   const auto& from = this->input(v1);
   ASSERT_TRUE(copy(this->executor(), view_on<E>(from.data(), n), view_on<E>(y.data(), n)).ok());
-  const auto p = soa_on<E, velocity, const mass>({const_cast<float*>(x.data()), y.data(), const_cast<float*>(z.data())}, mi.data(), static_cast<kiln::index>(n));
+  const auto p = soa_on<E, velocity, const mass>({const_cast<float*>(x.data()), y.data(), const_cast<float*>(z.data())}, mi.data(), static_cast<kiln::index_t>(n));
   ASSERT_TRUE(transform(this->executor(), p, kick_some{}).ok());
   const auto result = y.values();
   for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(result[i], m[i] > 0 ? -v1[i] : v1[i]);
@@ -193,7 +193,7 @@ TYPED_TEST(records, fields_of_different_widths) {
     const auto c = test::uniform<bf16>(n, 6);
     const auto& from = this->input(c);
     auto& to = this->template output<std::int8_t>(n);
-    ASSERT_TRUE(transform(this->executor(), soa_on<E, const charge, label>(from.data(), to.data(), static_cast<kiln::index>(n)), label_of_charge{}).ok());
+    ASSERT_TRUE(transform(this->executor(), soa_on<E, const charge, label>(from.data(), to.data(), static_cast<kiln::index_t>(n)), label_of_charge{}).ok());
     const auto result = to.values();
     for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(result[i], static_cast<int>(static_cast<float>(c[i]) * 4)) << i;
   }
@@ -225,7 +225,7 @@ TYPED_TEST(records, structs_to_arrays_and_back_are_exact) {
       const auto& from = this->input(ps, misalign);
       auto& back = this->template output<particle>(n, prefill::x55, misalign);
       auto a = this->make(n, 10, misalign);
-      const auto count = static_cast<kiln::index>(n);
+      const auto count = static_cast<kiln::index_t>(n);
       ASSERT_TRUE(copy(this->executor(), aos_on<E, const position, const velocity, const mass>(from.data(), count), this->view(a, n)).ok());
       for (std::size_t k = 0; k < 7; ++k) {
         const auto column = a.now[k]->values();
@@ -265,7 +265,7 @@ TYPED_TEST(records, structs_with_padding_keep_it_and_fields_convert) {
   const auto& mi = this->input(m);
   const auto& ci = this->input(c);
   auto& structs = this->template output<padded>(n, prefill::x55);
-  const auto count = static_cast<kiln::index>(n);
+  const auto count = static_cast<kiln::index_t>(n);
   const auto fields = soa_on<E, const charge, const label, const mass>(ci.data(), li.data(), mi.data(), count);
   ASSERT_TRUE(copy(this->executor(), fields, aos_on<E, label, mass, charge>(structs.data(), count)).ok());
   const auto result = structs.values();

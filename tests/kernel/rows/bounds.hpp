@@ -27,7 +27,7 @@ inline double depth(double n) { return n / 16 + 4 + 5 + 32; }
 
 /// A view in the executor's memory with strides of one's own.
 template <class E, class T, int R>
-auto strided_on(T* data, const index (&extents)[R], const index (&strides)[R]) {
+auto strided_on(T* data, const index_t (&extents)[R], const index_t (&strides)[R]) {
   if constexpr (E::on_host) {
     return host_view(data, extents, strides);
   } else {
@@ -39,7 +39,7 @@ auto strided_on(T* data, const index (&extents)[R], const index (&strides)[R]) {
 
 /// A row-major matrix whose rows are `pitch` apart.
 template <class E, class T>
-auto pitched_on(T* data, index m, index n, index pitch) {
+auto pitched_on(T* data, index_t m, index_t n, index_t pitch) {
   auto v = view_on<E>(data, m, n);
   v.strides[0] = pitch;
   return v;

@@ -38,9 +38,9 @@ TYPED_TEST(launches, trace_sees_each_launch_that_ran) {
 }
 
 #if defined(__CUDACC__)
-__global__ void fill_blocks(int* out, index count) {
-  const index i = static_cast<index>(blockIdx.x) +
-                  static_cast<index>(gridDim.x) * (blockIdx.y + static_cast<index>(gridDim.y) * blockIdx.z);
+__global__ void fill_blocks(int* out, index_t count) {
+  const index_t i = static_cast<index_t>(blockIdx.x) +
+                  static_cast<index_t>(gridDim.x) * (blockIdx.y + static_cast<index_t>(gridDim.y) * blockIdx.z);
   if (threadIdx.x == 0 && i < count) out[i] = 1;
 }
 
@@ -86,7 +86,7 @@ TEST_F(device_launches, grids_follow_the_limits_of_each_axis) {
   const status tall = launch(executor(), "fill", fill_blocks, {.grid = {1, 65536, 1}, .block = 32}, out.data(), 8);
   EXPECT_EQ(tall.code(), errc::unsupported);
   EXPECT_NE(tall.message().find("1 x 65536 x 1 blocks"), std::string::npos) << tall.message();
-  EXPECT_EQ(launch(executor(), "fill", fill_blocks, {.grid = {index{1} << 31, 1, 1}}, out.data(), 8).code(),
+  EXPECT_EQ(launch(executor(), "fill", fill_blocks, {.grid = {index_t{1} << 31, 1, 1}}, out.data(), 8).code(),
             errc::unsupported);
   EXPECT_TRUE(launch(executor(), "fill", fill_blocks, {.grid = {0, 1, 1}}, out.data(), 8).ok());
 }

@@ -235,9 +235,9 @@ TYPED_TEST(norm_rows, misaligned_rows_are_written_right) {
       for (std::size_t c = 0; c < cols; ++c) xd.push_back(as_double(x[r * in_pitch + c]));
     auto& out = this->template output<bf16>(rows * out_pitch);
     ASSERT_TRUE(rms_norm(this->executor(),
-                         pitched_on<TypeParam>(this->input(x).data(), rows, cols, static_cast<index>(in_pitch)),
+                         pitched_on<TypeParam>(this->input(x).data(), rows, cols, static_cast<index_t>(in_pitch)),
                          view_on<TypeParam>(this->input(w, 1).data(), cols),
-                         pitched_on<TypeParam>(out.data(), rows, cols, static_cast<index>(out_pitch)), epsilon)
+                         pitched_on<TypeParam>(out.data(), rows, cols, static_cast<index_t>(out_pitch)), epsilon)
                     .ok());
     const auto y = out.values();
     std::vector<bf16> packed;
@@ -258,7 +258,7 @@ TYPED_TEST(norm_rows, in_place_on_a_slice_leaves_its_neighbours) {
                   x.begin() + 24 * static_cast<std::ptrdiff_t>(t) + 8);
   guarded_output<float, typename TypeParam::space> qkv(x);
   const auto w = view_on<TypeParam>(this->input(std::vector<float>{1, 2, 3, 4}).data(), 4);
-  const index extents[] = {3, 2, 4}, strides[] = {24, 4, 1};
+  const index_t extents[] = {3, 2, 4}, strides[] = {24, 4, 1};
   const auto q = strided_on<TypeParam>(qkv.data(), extents, strides);
   auto& expected = this->template output<float>(24);
   ASSERT_TRUE(rms_norm(this->executor(), q, w, q, epsilon).ok());
@@ -336,7 +336,7 @@ TYPED_TEST(norm_rows, weight_follows_the_rounding_policy) {
 
 // ROW-07 and ROW-10
 TYPED_TEST(norm_rows, many_short_rows_are_all_done) {
-  for (index rows : {65535, 65536, 65537, 1000003}) {
+  for (index_t rows : {65535, 65536, 65537, 1000003}) {
     if (TypeParam::on_host && rows > 70000) continue;
     const auto n = static_cast<std::size_t>(rows * 4);
     const auto in = view_on<TypeParam>(
@@ -367,7 +367,7 @@ TYPED_TEST(norm_rows, empty_shapes_succeed_and_the_next_call_works) {
   auto& out = this->template output<float>(8);
   const auto in = this->input(std::vector<float>(8, 2.0f)).data(),
              w = this->input(std::vector<float>(128, 1.0f)).data();
-  for (auto [m, n] : {std::array<index, 2>{0, 128}, {4, 0}, {0, 0}}) {
+  for (auto [m, n] : {std::array<index_t, 2>{0, 128}, {4, 0}, {0, 0}}) {
     const auto x = view_on<TypeParam>(in, m, n);
     const auto y = view_on<TypeParam>(out.data(), m, n);
     const auto wv = view_on<TypeParam>(w, n);

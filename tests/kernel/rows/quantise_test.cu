@@ -131,8 +131,8 @@ TYPED_TEST(quantise_kernels, lanes_behind_the_row_do_not_count) {
     auto& q = this->template output<std::int8_t>(3 * cols);
     auto& scales = this->template output<float>(3);
     ASSERT_TRUE(quantise_rows(this->executor(),
-                              pitched_on<TypeParam>(this->input(x).data(), 3, static_cast<index>(cols),
-                                                    static_cast<index>(cols + 2)),
+                              pitched_on<TypeParam>(this->input(x).data(), 3, static_cast<index_t>(cols),
+                                                    static_cast<index_t>(cols + 2)),
                               view_on<TypeParam>(q.data(), 3, cols), view_on<TypeParam>(scales.data(), 3))
                     .ok());
     for (float s : scales.values()) EXPECT_EQ(s, 0.5f / 127);
@@ -225,11 +225,11 @@ TYPED_TEST(quantise_kernels, given_scales_are_only_read) {
 
 // QNT-18, and ROW-18's rows of 92 bytes.
 TYPED_TEST(quantise_kernels, sliced_rows_equal_the_packed_copy) {
-  for (auto [cols, pitch, out_pitch] : {std::array<index, 3>{64, 128, 64}, {46, 48, 46}, {46, 46, 48}}) {
+  for (auto [cols, pitch, out_pitch] : {std::array<index_t, 3>{64, 128, 64}, {46, 48, 46}, {46, 46, 48}}) {
     const auto packed = uniform<bf16>(static_cast<std::size_t>(4 * cols), 21);
     std::vector<bf16> wide(static_cast<std::size_t>(4 * pitch), limits<bf16>::quiet_nan());
-    for (index r = 0; r < 4; ++r)
-      for (index c = 0; c < cols; ++c)
+    for (index_t r = 0; r < 4; ++r)
+      for (index_t c = 0; c < cols; ++c)
         wide[static_cast<std::size_t>(r * pitch + c)] = packed[static_cast<std::size_t>(r * cols + c)];
     auto &q = this->template output<std::int8_t>(static_cast<std::size_t>(4 * out_pitch)),
          &p = this->template output<std::int8_t>(static_cast<std::size_t>(4 * cols));
@@ -242,10 +242,10 @@ TYPED_TEST(quantise_kernels, sliced_rows_equal_the_packed_copy) {
                     .ok());
     EXPECT_EQ(s.values(), t.values());
     const auto got = q.values(), expected = p.values();
-    for (index r = 0; r < 4; ++r)
-      for (index c = 0; c < cols; ++c)
+    for (index_t r = 0; r < 4; ++r)
+      for (index_t c = 0; c < cols; ++c)
         EXPECT_EQ(got[static_cast<std::size_t>(r * out_pitch + c)], expected[static_cast<std::size_t>(r * cols + c)]);
-    EXPECT_TRUE(q.wrote_only([&, n = cols, w = out_pitch](std::size_t i) { return static_cast<index>(i) % w < n; }));
+    EXPECT_TRUE(q.wrote_only([&, n = cols, w = out_pitch](std::size_t i) { return static_cast<index_t>(i) % w < n; }));
   }
 }
 

@@ -120,7 +120,7 @@ void check_block(Test& test) {
     const auto xv = view_on<E>(test.input(x).data(), 1, x.size());
     rows::row_reduce_program<float, float, Op> program{rows::input_of(xv), rows::each_row(view_on<E>(out.data(), 1))};
     EXPECT_TRUE(
-        (rows::run_pinned<pinned, 1>(test.executor(), "row_reduce", program, 1, static_cast<index>(x.size())).ok()));
+        (rows::run_pinned<pinned, 1>(test.executor(), "row_reduce", program, 1, static_cast<index_t>(x.size())).ok()));
     return static_cast<double>(out.values()[0]);
   };
   constexpr std::integral_constant<reduction, reduction::sum> sum{};
@@ -194,7 +194,7 @@ TEST(row_offsets, are_64_bit) {
   EXPECT_EQ(pairs.offset(2147483648), 4294967296);
   EXPECT_EQ(pairs.offset(2199999999), 4399999998);
   // Axes that do not join: [3, 5e9, 7, 2] with gaps.
-  const index extents[] = {3, 5000000000, 7, 2}, strides[] = {200000000000, 30, 3, 1};
+  const index_t extents[] = {3, 5000000000, 7, 2}, strides[] = {200000000000, 30, 3, 1};
   const auto gaps = rows::input_of(host_view(none, extents, strides));
   EXPECT_EQ(gaps.offset((2 * 5000000000 + 4999999999) * 7 + 6), 2 * 200000000000 + 4999999999 * 30 + 6 * 3);
   EXPECT_EQ(gaps.offset(4294967297 * 7 + 5), 4294967297 * 30 + 5 * 3);

@@ -116,7 +116,7 @@ TYPED_TEST(rotary_kernels, positions_near_the_end_of_int32_are_exact) {
 }
 
 TYPED_TEST(rotary_kernels, start_counts_along_each_sequence) {
-  const index batch = 2, tokens = 3, heads = 5, channels = 16;
+  const index_t batch = 2, tokens = 3, heads = 5, channels = 16;
   const auto x = uniform<float>(batch * tokens * heads * channels, 31);
   auto &a = this->template output<float>(x.size()), &b = this->template output<float>(x.size());
   const auto in = this->input(x).data();
@@ -139,7 +139,7 @@ TYPED_TEST(rotary_kernels, slices_of_a_fused_projection_turn_in_place) {
     q.insert(q.end(), x.begin() + static_cast<std::ptrdiff_t>(t * pitch),
              x.begin() + static_cast<std::ptrdiff_t>(t * pitch + heads * channels));
   guarded_output<bf16, typename TypeParam::space> fused(x);
-  const index extents[] = {3, 2, 8}, strides[] = {40, 8, 1};
+  const index_t extents[] = {3, 2, 8}, strides[] = {40, 8, 1};
   const auto view = strided_on<TypeParam>(fused.data(), extents, strides);
   auto& expected = this->template output<bf16>(q.size());
   ASSERT_TRUE(rotary(this->executor(), view, positions_from{100}, view, {.width = 4}).ok());

@@ -150,7 +150,7 @@ TYPED_TEST(softmax_rows, nan_and_infinity_make_their_row_nan) {
 // ROW-07: row counts around the limit of a grid's y and z, as matrices and as 3-D shapes.
 TYPED_TEST(softmax_rows, counts_beyond_65535_are_all_done) {
   const double expected[] = {0.032059, 0.087144, 0.236883, 0.643914};
-  for (index rows : {65535, 65536, 65537, 1000003}) {
+  for (index_t rows : {65535, 65536, 65537, 1000003}) {
     if (TypeParam::on_host && rows > 70000) continue;
     const auto n = static_cast<std::size_t>(rows * 4);
     const auto in = this->input(values_of<float>(n, [](std::size_t i) { return static_cast<double>(i % 4); })).data();
@@ -160,13 +160,13 @@ TYPED_TEST(softmax_rows, counts_beyond_65535_are_all_done) {
     const auto y = out.values();
     for (std::size_t i = 0; i < n; ++i) ASSERT_NEAR(static_cast<double>(y[i]), expected[i % 4], 1e-6) << i;
   }
-  const index n = 65536;
+  const index_t n = 65536;
   const auto in = this->input(values_of<float>(static_cast<std::size_t>(n * 4),
                                                [](std::size_t i) { return static_cast<double>(i % 4); }))
                       .data();
   for (bool batch_first : {false, true}) {
     auto& out = this->template output<float>(static_cast<std::size_t>(n * 4));
-    const index a = batch_first ? n : 1, b = batch_first ? 1 : n;
+    const index_t a = batch_first ? n : 1, b = batch_first ? 1 : n;
     ASSERT_TRUE(
         softmax(this->executor(), view_on<TypeParam>(in, a, b, 4), view_on<TypeParam>(out.data(), a, b, 4)).ok());
     const auto y = out.values();
@@ -185,7 +185,7 @@ TYPED_TEST(softmax_rows, single_columns_are_one) {
 
 // ROW-19: rank 4 with padding between the outermost slices, and heads inside a fused qkv row.
 TYPED_TEST(softmax_rows, any_strides_equal_the_packed_copy) {
-  const index extents[] = {2, 4, 2, 2}, strides[] = {32, 4, 2, 1}, packed[] = {16, 4, 2, 1};
+  const index_t extents[] = {2, 4, 2, 2}, strides[] = {32, 4, 2, 1}, packed[] = {16, 4, 2, 1};
   const auto x = uniform<float>(64, 4);
   std::vector<float> copy;
   for (std::size_t b = 0; b < 2; ++b)
@@ -211,7 +211,7 @@ TYPED_TEST(softmax_rows, columns_of_a_transposed_view_are_rows) {
   for (std::size_t i = 0; i < m; ++i)
     for (std::size_t j = 0; j < n; ++j) flipped[j * m + i] = x[i * n + j];
   auto& out = this->template output<float>(m * n);
-  const index extents[] = {m, n}, strides[] = {1, m};
+  const index_t extents[] = {m, n}, strides[] = {1, m};
   ASSERT_TRUE(softmax(this->executor(), strided_on<TypeParam>(this->input(flipped).data(), extents, strides),
                       view_on<TypeParam>(out.data(), m, n))
                   .ok());
@@ -238,7 +238,7 @@ TYPED_TEST(softmax_rows, in_place_equals_out_of_place_held_or_read_again) {
 TYPED_TEST(softmax_rows, empty_shapes_succeed_and_the_next_call_works) {
   auto& out = this->template output<float>(8);
   const auto in = this->input(std::vector<float>(8, 1.0f)).data();
-  for (auto [m, n] : {std::array<index, 2>{0, 128}, {4, 0}, {0, 0}}) {
+  for (auto [m, n] : {std::array<index_t, 2>{0, 128}, {4, 0}, {0, 0}}) {
     EXPECT_TRUE(softmax(this->executor(), view_on<TypeParam>(in, m, n), view_on<TypeParam>(out.data(), m, n)).ok());
     EXPECT_TRUE(softmax(this->executor(), view_on<TypeParam>(static_cast<const float*>(nullptr), m, n),
                         view_on<TypeParam>(static_cast<float*>(nullptr), m, n))

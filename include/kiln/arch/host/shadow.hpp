@@ -54,12 +54,12 @@ class shadow {
     return static_cast<int>(a);
   }
 
-  const knowledge& of(int actor) const { return known_[index(actor)]; }
+  const knowledge& of(int actor) const { return known_[place_of(actor)]; }
 
   /// Begins the actor's next step: what it does from now on is new to all that learnt from it before.
-  void step(int actor) { ++known_[index(actor)].seen[index(actor)]; }
+  void step(int actor) { ++known_[place_of(actor)].seen[place_of(actor)]; }
 
-  void learn(int actor, const knowledge& what) { join(known_[index(actor)], what); }
+  void learn(int actor, const knowledge& what) { join(known_[place_of(actor)], what); }
 
   /// Actors [first, first + count) learn all that any of them knows.
   void meet(int first, int count) {
@@ -67,20 +67,20 @@ class shadow {
     meeting_.fenced.assign(known_.size(), 0);
     for (int a = first; a < first + count; ++a) join(meeting_, of(a));
     for (int a = first; a < first + count; ++a) {
-      known_[index(a)] = meeting_;
+      known_[place_of(a)] = meeting_;
       step(a);
     }
   }
 
   void fence(int actor) {
-    known_[index(actor)].fenced = known_[index(actor)].seen;
+    known_[place_of(actor)].fenced = known_[place_of(actor)].seen;
     step(actor);
   }
 
   /// `actor` reads with what `with` knows; reports bytes whose last write is not known, or not fenced for the async
   /// proxy.
   void read(int region, std::size_t offset, std::size_t count, int actor, const knowledge& with, proxy by) {
-    const std::uint32_t now = of(actor).seen[index(actor)];
+    const std::uint32_t now = of(actor).seen[place_of(actor)];
     for (std::size_t i = offset; i < offset + count && i < bytes_; ++i) {
       cell& c = at(region, i);
       check_write(c, i, actor, with, by, " reads shared byte ");
@@ -88,7 +88,7 @@ class shadow {
     }
   }
   void write(int region, std::size_t offset, std::size_t count, int actor, const knowledge& with, proxy by) {
-    const std::uint32_t now = of(actor).seen[index(actor)];
+    const std::uint32_t now = of(actor).seen[place_of(actor)];
     for (std::size_t i = offset; i < offset + count && i < bytes_; ++i) {
       cell& c = at(region, i);
       check_write(c, i, actor, with, by, " overwrites shared byte ");
@@ -123,9 +123,9 @@ class shadow {
     int kind, one, other;
   };
 
-  static std::size_t index(int actor) { return static_cast<std::size_t>(actor); }
+  static std::size_t place_of(int actor) { return static_cast<std::size_t>(actor); }
   static std::uint32_t get(const clock_row& row, int actor) {
-    return index(actor) < row.size() ? row[index(actor)] : 0;
+    return place_of(actor) < row.size() ? row[place_of(actor)] : 0;
   }
 
   cell& at(int region, std::size_t offset) { return cells_[static_cast<std::size_t>(region) * bytes_ + offset]; }

@@ -58,8 +58,8 @@ struct tensor_request {
   element_kind kind = element_kind::u8;
   int element_bytes = 1;
   int rank = 2;
-  index extent[5] = {};  ///< elements, each at least 1
-  index stride[5] = {};  ///< bytes from one element of dimension d to the next; that of dimension 0 is not read
+  index_t extent[5] = {};  ///< elements, each at least 1
+  index_t stride[5] = {};  ///< bytes from one element of dimension d to the next; that of dimension 0 is not read
   int box[5] = {1, 1, 1, 1, 1};
   swizzle pattern = swizzle::b128;
   l2_promotion promotion = l2_promotion::bytes256;
@@ -67,11 +67,11 @@ struct tensor_request {
 
 /// A matrix of `rows` x `cols`, columns contiguous, rows `pitch` elements apart; boxes of `box_rows` x `box_cols`.
 template <class T>
-tensor_request matrix_request(const char* name, const T* base, index rows, index cols, index pitch, int box_rows,
+tensor_request matrix_request(const char* name, const T* base, index_t rows, index_t cols, index_t pitch, int box_rows,
                               int box_cols, swizzle pattern = swizzle::b128) {
   tensor_request r;
   r.name = name, r.base = base, r.kind = element_kind_of<T>(), r.element_bytes = static_cast<int>(sizeof(T));
-  r.extent[0] = cols, r.extent[1] = rows, r.stride[1] = pitch * static_cast<index>(sizeof(T));
+  r.extent[0] = cols, r.extent[1] = rows, r.stride[1] = pitch * static_cast<index_t>(sizeof(T));
   r.box[0] = box_cols, r.box[1] = box_rows;
   r.pattern = pattern;
   return r;
@@ -80,7 +80,7 @@ tensor_request matrix_request(const char* name, const T* base, index rows, index
 /// Every rule of TMA, checked before the driver is asked; the sentence names the operand, what was seen and what is
 /// needed.
 inline status check(const tensor_request& r) {
-  const index e = r.element_bytes;
+  const index_t e = r.element_bytes;
   if (r.rank < 1 || r.rank > 5)
     return fail(errc::bad_option, "operand `", r.name, "`: rank ", r.rank, ", TMA needs 1 to 5");
   if (r.base == nullptr) return fail(errc::null_pointer, "operand `", r.name, "` has no data");
@@ -88,9 +88,9 @@ inline status check(const tensor_request& r) {
     return fail(errc::bad_alignment, "operand `", r.name, "` lies ", off,
                 " bytes past a 16-byte boundary, TMA needs a multiple of 16");
   }
-  index box_bytes = e;
+  index_t box_bytes = e;
   for (int d = 0; d < r.rank; ++d) {
-    if (r.extent[d] < 1 || r.extent[d] > index{1} << 32) {
+    if (r.extent[d] < 1 || r.extent[d] > index_t{1} << 32) {
       return fail(errc::bad_shape, "operand `", r.name, "`: dimension ", d, " has extent ", r.extent[d],
                   ", TMA needs 1 to 2^32");
     }
@@ -100,7 +100,7 @@ inline status check(const tensor_request& r) {
     }
     box_bytes *= r.box[d];
     if (d == 0) continue;
-    if (r.stride[d] < 0 || r.stride[d] >= index{1} << 40) {
+    if (r.stride[d] < 0 || r.stride[d] >= index_t{1} << 40) {
       return fail(errc::bad_stride, "operand `", r.name, "`: dimension ", d, " has a stride of ", r.stride[d],
                   " bytes, TMA needs 0 to 2^40 - 1");
     }
@@ -109,7 +109,7 @@ inline status check(const tensor_request& r) {
                   " bytes, TMA needs a multiple of 16");
     }
   }
-  const index row = r.box[0] * e;
+  const index_t row = r.box[0] * e;
   if (row % 16 != 0) {
     return fail(errc::bad_option, "operand `", r.name, "`: a row of the box has ", row,
                 " bytes, TMA needs a multiple of 16");

@@ -16,9 +16,9 @@ enum class causal : int {
 namespace attn {
 
 /// How many keys, from the first on, a query sees.
-KILN_FN constexpr index visible_keys(causal mask, index query, index queries, index keys) {
+KILN_FN constexpr index_t visible_keys(causal mask, index_t query, index_t queries, index_t keys) {
   if (mask == causal::none) return keys;
-  const index seen = query + 1 + (mask == causal::bottom_right ? keys - queries : 0);
+  const index_t seen = query + 1 + (mask == causal::bottom_right ? keys - queries : 0);
   return seen < 0 ? 0 : seen > keys ? keys : seen;
 }
 
@@ -36,8 +36,8 @@ struct arguments {
   causal mask;
   float scale;  ///< times log2(e)
   int head_dim, value_dim;
-  index group;      ///< query heads of one key/value head
-  index row_tiles;  ///< tiles of one key/value head of one sequence
+  index_t group;      ///< query heads of one key/value head
+  index_t row_tiles;  ///< tiles of one key/value head of one sequence
   bool q_vectors, k_vectors, v_vectors, out_pairs;
 };
 
@@ -45,10 +45,10 @@ struct arguments {
 /// r / group of head kv_head * group + r % group. So K and V are read once for the group, and decoding one token with 16
 /// heads a group fills the 16 rows of a matrix instruction.
 struct query_tile {
-  index batch, kv_head;
-  index first;          ///< number of its first packed row
+  index_t batch, kv_head;
+  index_t first;          ///< number of its first packed row
   int rows;             ///< how many of its rows there are
-  index queries, keys;  ///< of this sequence
+  index_t queries, keys;  ///< of this sequence
   int visible;          ///< keys that the tile's last row sees; no row sees more
 };
 
@@ -59,18 +59,18 @@ KILN_FN int seen_by(const Arguments& p, const query_tile& t, int row) {
 
 /// Tile `number` of the whole problem. The last rows come first: under a causal mask they have the most to do.
 template <class Arguments>
-KILN_FN query_tile tile_at(const Arguments& p, index number, int rows_of_tile) {
+KILN_FN query_tile tile_at(const Arguments& p, index_t number, int rows_of_tile) {
   query_tile t{};
-  const index rest = number / p.row_tiles, kv_heads = p.k.extents[2];
+  const index_t rest = number / p.row_tiles, kv_heads = p.k.extents[2];
   t.kv_head = rest % kv_heads;
   t.batch = rest / kv_heads;
-  const auto length = [&](const auto& lengths, index all) {
-    return lengths.data == nullptr ? all : min_of(max_of<index>(lengths(t.batch), 0), all);
+  const auto length = [&](const auto& lengths, index_t all) {
+    return lengths.data == nullptr ? all : min_of(max_of<index_t>(lengths(t.batch), 0), all);
   };
   t.queries = length(p.query_lengths, p.q.extents[1]);
   t.keys = length(p.key_lengths, p.k.extents[1]);
   t.first = (p.row_tiles - 1 - number % p.row_tiles) * rows_of_tile;
-  t.rows = static_cast<int>(max_of<index>(0, min_of<index>(rows_of_tile, t.queries * p.group - t.first)));
+  t.rows = static_cast<int>(max_of<index_t>(0, min_of<index_t>(rows_of_tile, t.queries * p.group - t.first)));
   t.visible = t.rows == 0 ? 0 : static_cast<int>(visible_keys(p.mask, (t.first + t.rows - 1) / p.group, t.queries, t.keys));
   return t;
 }

@@ -9,7 +9,7 @@ namespace kiln::attn {
 /// True where the last axis is contiguous and every line along it starts at a multiple of 16 bytes.
 template <class T, class S>
 constexpr bool has_vector_lines(const tensor<T, 4, S, no_unit>& v) {
-  constexpr index bytes = sizeof(T);
+  constexpr index_t bytes = sizeof(T);
   if (v.extents[3] > 1 && v.strides[3] != 1) return false;
   for (int a = 0; a < 3; ++a)
     if (v.extents[a] > 1 && v.strides[a] * bytes % 16 != 0) return false;
@@ -30,7 +30,7 @@ constexpr bool has_pairs(const tensor<T, 4, S, no_unit>& v) {
 /// type: cp.async with `Async`, to be committed and waited for. Without `Padding` columns that lie a whole access behind the
 /// line's end are left as they are.
 template <bool Async, bool Padding, class T, class Block, class Tile, class Line>
-KILN_FN void load_lines(Block block, Tile& to, int cols, index step, bool vectors, Line line) {
+KILN_FN void load_lines(Block block, Tile& to, int cols, index_t step, bool vectors, Line line) {
   using value = typename Tile::value_type;
   static_assert(!Async || std::is_same_v<T, value>, "cp.async copies bytes as they are");
   constexpr int width = 16 / static_cast<int>(sizeof(T) > sizeof(value) ? sizeof(T) : sizeof(value)), chunks_of_tile = Tile::cols / width;

@@ -43,7 +43,7 @@ struct program {
   KILN_FN static void load_resident(Block block, const parameters& p, const tile& t, resident& r) {
     load_lines<async, math::reads_padding, value>(block, r.q, p.head_dim, p.q.strides[3], p.q_vectors, [&](int row) -> const value* {
       if (row >= t.rows) return nullptr;
-      const index packed = t.first + row, query = packed / p.group, member = packed - query * p.group;
+      const index_t packed = t.first + row, query = packed / p.group, member = packed - query * p.group;
       return p.q.data + t.batch * p.q.strides[0] + query * p.q.strides[1] + (t.kv_head * p.group + member) * p.q.strides[2];
     });
   }
@@ -54,7 +54,7 @@ struct program {
     const int first = step * keys;
     const auto some = [&](auto& to, const auto& from, int cols, bool vectors) {
       const value* head = from.data + t.batch * from.strides[0] + t.kv_head * from.strides[2] + first * from.strides[1];
-      const index apart = from.strides[1];
+      const index_t apart = from.strides[1];
       const int inside = t.visible - first;
       load_lines<async, math::reads_padding, value>(block, to, cols, from.strides[3], vectors,
                                              [=](int row) -> const value* { return row < inside ? head + row * apart : nullptr; });
@@ -94,13 +94,13 @@ struct program {
           warp, p.value_dim, registers_of(warp, st),
           [&](int row) -> out_type* {
             if (row0 + row >= t.rows) return nullptr;
-            const index packed = t.first + row0 + row, query = packed / p.group, member = packed - query * p.group;
+            const index_t packed = t.first + row0 + row, query = packed / p.group, member = packed - query * p.group;
             return p.out.data + t.batch * p.out.strides[0] + query * p.out.strides[1] + (t.kv_head * p.group + member) * p.out.strides[2];
           },
           p.out.strides[3], p.out_pairs,
           [&](int row, float log_sum_exp) {
             if (p.lse.data == nullptr || row0 + row >= t.rows) return;
-            const index packed = t.first + row0 + row, query = packed / p.group, member = packed - query * p.group;
+            const index_t packed = t.first + row0 + row, query = packed / p.group, member = packed - query * p.group;
             p.lse(t.batch, query, t.kv_head * p.group + member) = log_sum_exp;
           });
     });

@@ -18,15 +18,15 @@ struct kernel {
   using shared = typename schedule::shared;
   static constexpr int rows = Config::rows, threads = tile_program::threads;
   static constexpr int alignment = 1024;  // a swizzle's pattern is made from address bits
-  static constexpr index shared_bytes = static_cast<index>(sizeof(shared)) + alignment;
+  static constexpr index_t shared_bytes = static_cast<index_t>(sizeof(shared)) + alignment;
 };
 
 /// Tile after tile. A checked run watches the shared memory of each and ends at the first fault.
 template <class Kernel, class Arguments>
-status run(const host_executor& ex, const Arguments& p, index tiles) {
+status run(const host_executor& ex, const Arguments& p, index_t tiles) {
   const block_scope<on_host, Kernel::threads> block;
   if (ex.checked) {
-    for (index t = 0; t < tiles; ++t) {
+    for (index_t t = 0; t < tiles; ++t) {
       twin::checked_block watched(sizeof(typename Kernel::shared), Kernel::threads);
       Kernel::schedule::run(block, p, *reinterpret_cast<typename Kernel::shared*>(watched.shared()), tile_at(p, t, Kernel::rows));
       KILN_TRY(watched.result());
@@ -38,7 +38,7 @@ status run(const host_executor& ex, const Arguments& p, index tiles) {
     void* data = ::operator new(sizeof(typename Kernel::shared), std::align_val_t{Kernel::alignment});
     ~aligned_memory() { ::operator delete(data, std::align_val_t{Kernel::alignment}); }
   } memory;
-  for (index t = 0; t < tiles; ++t) Kernel::schedule::run(block, p, *static_cast<typename Kernel::shared*>(memory.data), tile_at(p, t, Kernel::rows));
+  for (index_t t = 0; t < tiles; ++t) Kernel::schedule::run(block, p, *static_cast<typename Kernel::shared*>(memory.data), tile_at(p, t, Kernel::rows));
   return {};
 }
 
@@ -46,22 +46,22 @@ status run(const host_executor& ex, const Arguments& p, index tiles) {
 inline namespace KILN_ABI {
 
 template <class Kernel, class Arguments>
-__global__ void __launch_bounds__(Kernel::threads, 1) attention_kernel(const __grid_constant__ Arguments p, const index tiles) {
+__global__ void __launch_bounds__(Kernel::threads, 1) attention_kernel(const __grid_constant__ Arguments p, const index_t tiles) {
   extern __shared__ __align__(16) unsigned char kiln_shared_memory[];
   const block_scope<on_device, Kernel::threads> block;
   const std::uint32_t base = sm80::shared_address(kiln_shared_memory);
   unsigned char* aligned = kiln_shared_memory + (round_up<std::uint32_t>(base, Kernel::alignment) - base);
   auto& memory = *reinterpret_cast<typename Kernel::shared*>(aligned);
-  for (index t = blockIdx.x; t < tiles; t += gridDim.x) {
+  for (index_t t = blockIdx.x; t < tiles; t += gridDim.x) {
     Kernel::schedule::run(block, p, memory, tile_at(p, t, Kernel::rows));
     if (t + gridDim.x < tiles) sync(block);
   }
 }
 
 template <class Kernel, class Arguments>
-status run(const device& ex, const Arguments& p, index tiles) {
+status run(const device& ex, const Arguments& p, index_t tiles) {
   return launch(ex, "attention", attention_kernel<Kernel, Arguments>,
-                {.grid = {min_of<index>(tiles, max_grid_x), 1, 1}, .block = Kernel::threads, .shared_bytes = Kernel::shared_bytes}, p, tiles);
+                {.grid = {min_of<index_t>(tiles, max_grid_x), 1, 1}, .block = Kernel::threads, .shared_bytes = Kernel::shared_bytes}, p, tiles);
 }
 
 }  // inline namespace KILN_ABI

@@ -116,7 +116,7 @@ struct simt_math {
 
   /// `line(row)` is where the row goes, or null; `note(row, log_sum_exp)` is told once for each row.
   template <class Warp, class Of, class Line, class Note>
-  KILN_FN static void finish(Warp warp, int value_dim, Of of, Line line, index apart, bool, Note note) {
+  KILN_FN static void finish(Warp warp, int value_dim, Of of, Line line, index_t apart, bool, Note note) {
     fragments<float, rows, Warp> sum;
     warp.each([&](int lane) {
       KILN_UNROLL

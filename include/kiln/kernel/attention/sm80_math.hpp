@@ -97,7 +97,7 @@ struct sm80_math {
   }
 
   template <class Warp, class Of, class Line, class Note>
-  KILN_FN static void finish(Warp warp, int value_dim, Of of, Line line, index apart, bool pairs, Note note) {
+  KILN_FN static void finish(Warp warp, int value_dim, Of of, Line line, index_t apart, bool pairs, Note note) {
     fragments<float, 2, Warp> sum;
     warp.each([&](int lane) { sum.of(lane)[0] = of(lane).softmax[0].sum, sum.of(lane)[1] = of(lane).softmax[1].sum; });
     group_reduce<4>(warp, sum, [](float a, float b) { return a + b; });

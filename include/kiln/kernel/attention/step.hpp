@@ -16,7 +16,7 @@ struct step_extents {
 
 /// Writes `Count` neighbours of a row from column `col` on, those inside `cols`, each rounded once.
 template <int Count, class Out>
-KILN_FN void store_neighbours(Out* row, index step, int col, int cols, bool pairs, const float* x, float by) {
+KILN_FN void store_neighbours(Out* row, index_t step, int col, int cols, bool pairs, const float* x, float by) {
   if constexpr (Count == 2 && sizeof(Out) == 2) {
     if (pairs && col + 1 < cols) {
       *reinterpret_cast<std::uint32_t*>(row + col) = pack2<Out>(x[0] * by, x[1] * by);

@@ -13,8 +13,8 @@
 namespace kiln::elementwise {
 
 /// Enough blocks to fill the largest GPUs, and few enough that one block folds what they leave.
-inline constexpr index most_partials = 1024;
-inline index partials_of(index items) { return min_of(tiles_of(items), most_partials); }
+inline constexpr index_t most_partials = 1024;
+inline index_t partials_of(index_t items) { return min_of(tiles_of(items), most_partials); }
 
 /// Elements of a tensor as items: chunks start at the first element of a run, whatever its alignment, so that the order
 /// of a sum does not depend on the address.
@@ -27,10 +27,10 @@ struct tensor_source {
   bool aligned = false;
 
   KILN_HOST_CALLS template <class Take>
-  KILN_FN void each(index number, Take&& take) const {
-    plan.visit<chunk>(number, [&](auto count, index row, index at) {
+  KILN_FN void each(index_t number, Take&& take) const {
+    plan.visit<chunk>(number, [&](auto count, index_t row, index_t at) {
       constexpr int C = decltype(count)::value;
-      const index stride = nest.strides[0][R - 1];
+      const index_t stride = nest.strides[0][R - 1];
       T v[C];
       const T* from = data + nest.offset(0, row) + at * stride;
       if (C > 1 && aligned) {
@@ -50,7 +50,7 @@ auto make_source(const tensor<T, R, S, U>& v) {
   using value = std::remove_const_t<T>;
   tensor_source<R, value> s{};
   if (v.empty()) return s;
-  index strides[1][R];
+  index_t strides[1][R];
   for (int a = 0; a < R; ++a) strides[0][a] = v.stride(a);
   s.nest = make_nest<R, 1>(v.extents, strides);
   s.data = v.data;
@@ -69,8 +69,8 @@ struct record_source {
   bool aligned = false;
 
   KILN_HOST_CALLS template <class Take>
-  KILN_FN void each(index number, Take&& take) const {
-    plan.visit<chunk>(number, [&](auto count, index, index at) {
+  KILN_FN void each(index_t number, Take&& take) const {
+    plan.visit<chunk>(number, [&](auto count, index_t, index_t at) {
       constexpr int C = decltype(count)::value;
       if (C == 1 || aligned) {
         staged<View, C> held;
@@ -116,18 +116,18 @@ struct fold {
   A init;
   Map map;
   Op op;
-  index blocks = 0;
+  index_t blocks = 0;
   A* partials = nullptr;
   Out* result = nullptr;
 
   KILN_HOST_CALLS template <class Scope>
-  KILN_FN void tile(Scope threads, shared& memory, index block) const {
-    const index items = source.plan.items(), first = block * Scope::threads;
+  KILN_FN void tile(Scope threads, shared& memory, index_t block) const {
+    const index_t items = source.plan.items(), first = block * Scope::threads;
     A* const held = memory.values();
     threads.each([&](int t) {
       bool any = false;
       A sum = init;
-      for (index i = first + t; i < items; i += blocks * Scope::threads)
+      for (index_t i = first + t; i < items; i += blocks * Scope::threads)
         source.each(i, [&](const auto& x) {
           const A y = static_cast<A>(map(x));
           sum = any ? static_cast<A>(op(sum, y)) : y;
@@ -136,7 +136,7 @@ struct fold {
       held[t] = sum;
     });
     sync(threads);
-    const int active = static_cast<int>(min_of<index>(Scope::threads, items - first));
+    const int active = static_cast<int>(min_of<index_t>(Scope::threads, items - first));
     KILN_NO_UNROLL
     for (int step = Scope::threads / 2; step > 0; step /= 2) {
       threads.each([&](int t) {

@@ -19,7 +19,7 @@ namespace kiln::elementwise {
 
 inline constexpr int elementwise_threads = 256;
 /// Beyond this many blocks each takes several tiles.
-inline constexpr index most_blocks = index{1} << 22;
+inline constexpr index_t most_blocks = index_t{1} << 22;
 
 /// How `rows` runs of `inner` elements fall into items: in each run `head` single elements, `full` chunks, then the
 /// rest.
@@ -27,7 +27,7 @@ class item_plan {
  public:
   item_plan() = default;
   /// `full` chunks of `chunk` elements behind `head` singles in each run.
-  item_plan(index rows, index inner, int chunk, index head, index full)
+  item_plan(index_t rows, index_t inner, int chunk, index_t head, index_t full)
       : chunks_(rows * full),
         items_(rows * (inner - full * (chunk - 1))),
         head_(head),
@@ -35,56 +35,56 @@ class item_plan {
         full_(full),
         singles_(inner - full * chunk) {}
 
-  KILN_FN index items() const { return items_; }
+  KILN_FN index_t items() const { return items_; }
 
   /// Calls `body(integral_constant<int, elements>, row, position in the row)`. V is the plan's chunk.
   KILN_HOST_CALLS template <int V, class Body>
-  KILN_FN void visit(index item, Body&& body) const {
+  KILN_FN void visit(index_t item, Body&& body) const {
     if (item < chunks_) {
-      const index r = full_.of(item);
+      const index_t r = full_.of(item);
       body(std::integral_constant<int, V>{}, r, head_ + (item - r * full_.value()) * V);
     } else {
-      const index i = item - chunks_, r = singles_.of(i), at = i - r * singles_.value();
+      const index_t i = item - chunks_, r = singles_.of(i), at = i - r * singles_.value();
       body(std::integral_constant<int, 1>{}, r, at < head_ ? at : at + full_elements_);
     }
   }
 
  private:
-  index chunks_ = 0, items_ = 0, head_ = 0, full_elements_ = 0;
+  index_t chunks_ = 0, items_ = 0, head_ = 0, full_elements_ = 0;
   divisor full_, singles_;
 };
 
 /// One tile: thread t takes item `tile * threads + t`, if there is one.
 KILN_HOST_CALLS template <class Scope, class Work>
-KILN_FN void element_tile(Scope threads, const Work& work, index tile) {
+KILN_FN void element_tile(Scope threads, const Work& work, index_t tile) {
   threads.each([&](int t) {
-    const index item = tile * Scope::threads + t;
+    const index_t item = tile * Scope::threads + t;
     if (item < work.plan.items()) work.item(item);
   });
 }
 
-inline constexpr index tiles_of(index items) { return ceil_div(items, index{elementwise_threads}); }
+inline constexpr index_t tiles_of(index_t items) { return ceil_div(items, index_t{elementwise_threads}); }
 
 inline namespace KILN_ABI {
 
 #if defined(__CUDACC__)
 template <class Work>
 __global__ void __launch_bounds__(elementwise_threads)
-    elementwise_kernel(const __grid_constant__ Work work, index tiles) {
+    elementwise_kernel(const __grid_constant__ Work work, index_t tiles) {
   using block = block_scope<on_device, elementwise_threads>;
-  for (index tile = blockIdx.x; tile < tiles; tile += gridDim.x) element_tile(block{}, work, tile);
+  for (index_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) element_tile(block{}, work, tile);
 }
 #endif
 
 /// Runs all items on the executor. `work` has `plan` and `item(number)`.
 template <executor Executor, class Work>
 status run_items(const Executor& ex, const trace::launch_record& what, const Work& work) {
-  const index tiles = tiles_of(work.plan.items());
+  const index_t tiles = tiles_of(work.plan.items());
   if (tiles == 0) return {};
   trace::scope<Executor> watch(ex, what);
   if constexpr (Executor::on_host) {
     using block = block_scope<on_host, elementwise_threads>;
-    for (index tile = 0; tile < tiles; ++tile) element_tile(block{}, work, tile);
+    for (index_t tile = 0; tile < tiles; ++tile) element_tile(block{}, work, tile);
     return watch.done({});
   } else {
 #if defined(__CUDACC__)
@@ -99,21 +99,21 @@ status run_items(const Executor& ex, const trace::launch_record& what, const Wor
 
 #if defined(__CUDACC__)
 template <class Work>
-__global__ void __launch_bounds__(elementwise_threads) tile_kernel(const __grid_constant__ Work work, index tiles) {
+__global__ void __launch_bounds__(elementwise_threads) tile_kernel(const __grid_constant__ Work work, index_t tiles) {
   __shared__ typename Work::shared memory;
-  for (index tile = blockIdx.x; tile < tiles; tile += gridDim.x)
+  for (index_t tile = blockIdx.x; tile < tiles; tile += gridDim.x)
     work.tile(block_scope<on_device, elementwise_threads>{}, memory, tile);
 }
 #endif
 
 /// Runs `work.tile(scope, shared memory, number)` for all tiles: programs whose threads exchange elements.
 template <executor Executor, class Work>
-status run_tiles(const Executor& ex, const trace::launch_record& what, const Work& work, index tiles) {
+status run_tiles(const Executor& ex, const trace::launch_record& what, const Work& work, index_t tiles) {
   if (tiles == 0) return {};
   trace::scope<Executor> watch(ex, what);
   if constexpr (Executor::on_host) {
     typename Work::shared memory;
-    for (index tile = 0; tile < tiles; ++tile) work.tile(block_scope<on_host, elementwise_threads>{}, memory, tile);
+    for (index_t tile = 0; tile < tiles; ++tile) work.tile(block_scope<on_host, elementwise_threads>{}, memory, tile);
     return watch.done({});
   } else {
 #if defined(__CUDACC__)

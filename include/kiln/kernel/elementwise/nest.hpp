@@ -12,26 +12,26 @@ template <int R, int N>
 struct loop_nest {
   static constexpr int inner = R - 1;
   int rank = 0;
-  index extents[R] = {};
-  index strides[N][R] = {};
+  index_t extents[R] = {};
+  index_t strides[N][R] = {};
   divisor by[R];  ///< the extents
 
-  index rows() const {
-    index n = 1;
+  index_t rows() const {
+    index_t n = 1;
     for (int a = 0; a < inner; ++a) n *= extents[a];
     return n;
   }
 
   /// Offset in operand k of the begin of run `row`.
-  KILN_FN index offset(int k, index row) const {
-    index o = 0;
+  KILN_FN index_t offset(int k, index_t row) const {
+    index_t o = 0;
     KILN_UNROLL
     for (int a = inner - 1; a >= 0; --a) {
       if (a <= R - rank) {
         if (a == R - rank) o += row * strides[k][a];
         break;
       }
-      const index q = by[a].of(row);
+      const index_t q = by[a].of(row);
       o += (row - q * extents[a]) * strides[k][a];
       row = q;
     }
@@ -42,8 +42,8 @@ struct loop_nest {
 /// Brings the axes of operand 0 (the result) into the order of its memory, drops axes of one element and joins axes
 /// that lie behind each other in every operand: a packed view of any rank becomes one loop. No extent may be 0.
 template <int R, int N>
-loop_nest<R, N> make_nest(const index (&extents)[R], const index (&strides)[N][R]) {
-  const auto magnitude = [](index s) { return s < 0 ? -s : s; };
+loop_nest<R, N> make_nest(const index_t (&extents)[R], const index_t (&strides)[N][R]) {
+  const auto magnitude = [](index_t s) { return s < 0 ? -s : s; };
   int order[R], axes = 0;
   for (int a = 0; a < R; ++a)
     if (extents[a] != 1) order[axes++] = a;
@@ -85,7 +85,7 @@ loop_nest<R, N> make_nest(const index (&extents)[R], const index (&strides)[N][R
 /// The smallest number of single elements after which all operands with a unit inner stride are aligned for chunks of
 /// V, or -1 where there is none. `sizes` are the operands' element sizes.
 template <int R, int N>
-index aligned_head(const loop_nest<R, N>& nest, const void* const (&data)[N], const int (&sizes)[N], int v) {
+index_t aligned_head(const loop_nest<R, N>& nest, const void* const (&data)[N], const int (&sizes)[N], int v) {
   constexpr int inner = R - 1;
   bool any = false;
   for (int k = 0; k < N; ++k) {
@@ -96,7 +96,7 @@ index aligned_head(const loop_nest<R, N>& nest, const void* const (&data)[N], co
       if (nest.strides[k][a] * sizes[k] % width != 0) return -1;
   }
   if (!any) return -1;
-  for (index head = 0; head < v; ++head) {
+  for (index_t head = 0; head < v; ++head) {
     bool good = true;
     for (int k = 0; k < N && good; ++k)
       good = nest.strides[k][inner] != 1 || is_aligned(static_cast<const unsigned char*>(data[k]) + head * sizes[k],
@@ -108,8 +108,8 @@ index aligned_head(const loop_nest<R, N>& nest, const void* const (&data)[N], co
 
 /// Items of a nest: chunks of V where `head` singles make them aligned, singles throughout where head is -1.
 template <int R, int N>
-item_plan plan_items(const loop_nest<R, N>& nest, index head, int v) {
-  const index inner = nest.extents[R - 1];
+item_plan plan_items(const loop_nest<R, N>& nest, index_t head, int v) {
+  const index_t inner = nest.extents[R - 1];
   if (head < 0 || inner < head + v) return {nest.rows(), inner, v, 0, 0};
   return {nest.rows(), inner, v, head, (inner - head) / v};
 }

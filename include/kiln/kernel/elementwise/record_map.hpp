@@ -37,7 +37,7 @@ KILN_FN constexpr staged_leaf<I, Field, V>& staged_field(staged_leaf<I, Field, V
 }
 
 template <class View, int V, std::size_t I>
-KILN_FN void load_field(const View& view, index at, staged<View, V>& s) {
+KILN_FN void load_field(const View& view, index_t at, staged<View, V>& s) {
   using f = typename View::fields::template at<I>;
   auto& leaf = staged_field<I>(s);
   KILN_UNROLL
@@ -52,7 +52,7 @@ KILN_FN void load_field(const View& view, index at, staged<View, V>& s) {
 }
 
 template <class View, int V, std::size_t I>
-KILN_FN void store_field(const View& view, index at, staged<View, V>& s) {
+KILN_FN void store_field(const View& view, index_t at, staged<View, V>& s) {
   using f = typename View::fields::template at<I>;
   if constexpr (!f::is_const) {
     auto& leaf = staged_field<I>(s);
@@ -70,12 +70,12 @@ KILN_FN void store_field(const View& view, index at, staged<View, V>& s) {
 }
 
 template <class View, int V>
-KILN_FN void load_staged(const View& view, index at, staged<View, V>& s) {
+KILN_FN void load_staged(const View& view, index_t at, staged<View, V>& s) {
   [&]<std::size_t... I>(std::index_sequence<I...>) { (load_field<View, V, I>(view, at, s), ...); }
   (typename View::fields::indices{});
 }
 template <class View, int V>
-KILN_FN void store_staged(const View& view, index at, staged<View, V>& s) {
+KILN_FN void store_staged(const View& view, index_t at, staged<View, V>& s) {
   [&]<std::size_t... I>(std::index_sequence<I...>) { (store_field<View, V, I>(view, at, s), ...); }
   (typename View::fields::indices{});
 }
@@ -143,13 +143,13 @@ struct record_map {
   view_pack<indices, Views...> views;
   F f;
 
-  KILN_HOST_CALLS KILN_FN void item(index number) const {
-    plan.visit<chunk>(number, [&](auto count, index, index at) { run<decltype(count)::value>(at, indices{}); });
+  KILN_HOST_CALLS KILN_FN void item(index_t number) const {
+    plan.visit<chunk>(number, [&](auto count, index_t, index_t at) { run<decltype(count)::value>(at, indices{}); });
   }
 
  private:
   KILN_HOST_CALLS template <int C, std::size_t... I>
-  KILN_FN void run(index at, std::index_sequence<I...>) const {
+  KILN_FN void run(index_t at, std::index_sequence<I...>) const {
     held_pack<C, indices, Views...> held;
     (load_staged<Views, C>(view_number<I>(views), at, held_number<I>(held)), ...);
     KILN_UNROLL
@@ -160,7 +160,7 @@ struct record_map {
 
 /// Whether every array of the SoA view is aligned for chunks of V when `head` elements have been left out.
 template <class View>
-bool arrays_aligned(const View& view, index head, int v) {
+bool arrays_aligned(const View& view, index_t head, int v) {
   bool good = true;
   if constexpr (is_soa_v<View>) {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -178,14 +178,14 @@ bool arrays_aligned(const View& view, index head, int v) {
 }
 
 template <class... Views>
-item_plan plan_records(index n, int v, const Views&... views) {
-  for (index head = 0; v > 1 && head < v && head + v <= n; ++head)
+item_plan plan_records(index_t n, int v, const Views&... views) {
+  for (index_t head = 0; v > 1 && head < v && head + v <= n; ++head)
     if ((arrays_aligned(views, head, v) && ...)) return {1, n, v, head, (n - head) / v};
   return {1, n, v, 0, 0};
 }
 
 template <class F, class... Views>
-auto make_record_map(const F& f, index n, const Views&... views) {
+auto make_record_map(const F& f, index_t n, const Views&... views) {
   record_map<F, Views...> m{
       .plan = plan_records(n, record_map<F, Views...>::chunk, views...), .views = {{views}...}, .f = f};
   return m;

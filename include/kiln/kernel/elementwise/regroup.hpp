@@ -65,9 +65,9 @@ struct regrouping {
   bool wide = false;  ///< the structs begin on 16 bytes
 
   KILN_HOST_CALLS template <class Scope>
-  KILN_FN void tile(Scope threads, shared& memory, index number) const {
-    const index first = number * elements;
-    const int count = static_cast<int>(min_of<index>(elements, arrays.count - first));
+  KILN_FN void tile(Scope threads, shared& memory, index_t number) const {
+    const index_t first = number * elements;
+    const int count = static_cast<int>(min_of<index_t>(elements, arrays.count - first));
     auto* const begin = structs.data + first * record;
     if constexpr (ToArrays) {
       if (wide)
@@ -89,12 +89,12 @@ struct regrouping {
 
  private:
   KILN_HOST_CALLS template <class Scope, std::size_t... I>
-  KILN_FN void each_field(Scope threads, shared& memory, index first, int count, std::index_sequence<I...>) const {
+  KILN_FN void each_field(Scope threads, shared& memory, index_t first, int count, std::index_sequence<I...>) const {
     (one_field<I>(threads, memory, first, count), ...);
   }
 
   KILN_HOST_CALLS template <std::size_t I, class Scope>
-  KILN_FN void one_field(Scope threads, shared& memory, index first, int count) const {
+  KILN_FN void one_field(Scope threads, shared& memory, index_t first, int count) const {
     using array_field = typename Soa::fields::template at<I>;
     constexpr std::size_t number = Aos::fields::template number<typename array_field::tag>;
     using A = typename array_field::type;
@@ -170,7 +170,7 @@ status copy_records(const Executor& ex, const From& from, const To& to) {
         .structs = structs, .arrays = arrays};
     work.wide = is_aligned(structs.data, 16);
     what.schedule = "tiles of structs";
-    return run_tiles(ex, what, work, ceil_div<index>(from.count, work.elements));
+    return run_tiles(ex, what, work, ceil_div<index_t>(from.count, work.elements));
   } else {
     return run_items(ex, what, make_record_map(copy_fields{}, from.count, from, to));
   }

@@ -24,7 +24,7 @@ constexpr std::size_t largest_of() {
 
 /// C elements of one operand, `stride` apart, as they are stored.
 template <int C, class T>
-KILN_FN void load_elements(const T* from, index stride, T (&to)[C]) {
+KILN_FN void load_elements(const T* from, index_t stride, T (&to)[C]) {
   if (C > 1 && stride == 1) {
     load_chunk(from, to);
   } else {
@@ -44,8 +44,8 @@ struct tensor_map {
   const void* in[operands] = {};  // one more than there are inputs: an array needs an element
   F f;
 
-  KILN_HOST_CALLS KILN_FN void item(index number) const {
-    plan.visit<chunk>(number, [&](auto count, index row, index at) {
+  KILN_HOST_CALLS KILN_FN void item(index_t number) const {
+    plan.visit<chunk>(number, [&](auto count, index_t row, index_t at) {
       run<decltype(count)::value>(row, at, std::index_sequence_for<In...>{});
     });
   }
@@ -57,24 +57,24 @@ struct tensor_map {
   };
 
   template <int C, class T>
-  KILN_FN held<C, T> load(int k, index row, index at) const {
+  KILN_FN held<C, T> load(int k, index_t row, index_t at) const {
     held<C, T> h;
-    const index stride = nest.strides[k][R - 1];
+    const index_t stride = nest.strides[k][R - 1];
     load_elements(static_cast<const T*>(in[k - 1]) + nest.offset(k, row) + at * stride, stride, h.v);
     return h;
   }
 
   KILN_HOST_CALLS template <int C, std::size_t... I>
-  KILN_FN void run(index row, index at, std::index_sequence<I...>) const {
+  KILN_FN void run(index_t row, index_t at, std::index_sequence<I...>) const {
     apply<C>(row, at, load<C, In>(static_cast<int>(I) + 1, row, at)...);
   }
 
   KILN_HOST_CALLS template <int C>
-  KILN_FN void apply(index row, index at, const held<C, In>&... values) const {
+  KILN_FN void apply(index_t row, index_t at, const held<C, In>&... values) const {
     Out results[C];
     KILN_UNROLL
     for (int i = 0; i < C; ++i) results[i] = detail::stored_as<Out>(f(static_cast<compute_t<In>>(values.v[i])...));
-    const index stride = nest.strides[0][R - 1];
+    const index_t stride = nest.strides[0][R - 1];
     Out* to = out + nest.offset(0, row) + at * stride;
     if (C > 1 && stride == 1) {
       store_chunk(to, results);
@@ -92,9 +92,9 @@ auto make_tensor_map(const F& f, const tensor<Out, R, S, U>& out, const In&... i
   m.out = out.data;
   const void* data[map::operands] = {out.data, in.data...};
   for (int k = 1; k < map::operands; ++k) m.in[k - 1] = data[k];
-  index strides[map::operands][R];
+  index_t strides[map::operands][R];
   for (int a = 0; a < R; ++a) {
-    const index all[] = {out.stride(a), in.stride(a)...};
+    const index_t all[] = {out.stride(a), in.stride(a)...};
     for (int k = 0; k < map::operands; ++k) strides[k][a] = all[k];
   }
   m.nest = make_nest<R, map::operands>(out.extents, strides);

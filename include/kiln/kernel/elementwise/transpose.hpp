@@ -24,30 +24,30 @@ struct transposition {
   const In* in = nullptr;
 
   /// Sets the axis along which the source is contiguous, and says how many tiles that makes.
-  index cut(int axis) {
+  index_t cut(int axis) {
     across = axis;
-    index n = 1;
+    index_t n = 1;
     for (int a = 0; a < R; ++a) {
-      along[a] = divisor(tiled(a) ? ceil_div<index>(nest.extents[a], edge) : nest.extents[a]);
+      along[a] = divisor(tiled(a) ? ceil_div<index_t>(nest.extents[a], edge) : nest.extents[a]);
       n *= along[a].value();
     }
     return n;
   }
 
   KILN_HOST_CALLS template <class Scope>
-  KILN_FN void tile(Scope threads, shared& memory, index number) const {
+  KILN_FN void tile(Scope threads, shared& memory, index_t number) const {
     constexpr int inner = R - 1;
-    index from = 0, to = 0, first_across = 0, first_inner = 0;
+    index_t from = 0, to = 0, first_across = 0, first_inner = 0;
     for (int a = inner; a >= 0; --a) {
-      const index q = along[a].of(number), at = (number - q * along[a].value()) * (tiled(a) ? edge : 1);
+      const index_t q = along[a].of(number), at = (number - q * along[a].value()) * (tiled(a) ? edge : 1);
       number = q;
       to += at * nest.strides[0][a], from += at * nest.strides[1][a];
       if (a == inner) first_inner = at;
       if (a == across) first_across = at;
     }
-    const int height = static_cast<int>(min_of<index>(edge, nest.extents[across] - first_across));
-    const int width = static_cast<int>(min_of<index>(edge, nest.extents[inner] - first_inner));
-    const index from_step = nest.strides[1][inner], to_step = nest.strides[0][across];
+    const int height = static_cast<int>(min_of<index_t>(edge, nest.extents[across] - first_across));
+    const int width = static_cast<int>(min_of<index_t>(edge, nest.extents[inner] - first_inner));
+    const index_t from_step = nest.strides[1][inner], to_step = nest.strides[0][across];
 
     threads.each([&](int t) {
       KILN_UNROLL
@@ -82,7 +82,7 @@ status copy_transposed(const Executor& ex, const From& from, const To& to, bool&
     for (int a = 0; a < R; ++a)
       if (from.extents[a] != to.extents[a] || from.extents[a] <= 0) return {};
     transposition<R, Out, In> work;
-    index strides[2][R];
+    index_t strides[2][R];
     for (int a = 0; a < R; ++a) strides[0][a] = to.stride(a), strides[1][a] = from.stride(a);
     work.nest = make_nest<R, 2>(to.extents, strides);
     constexpr int inner = R - 1;

@@ -40,7 +40,7 @@ struct gemm_arguments {
   A a;
   B b[Products];
   bundle<Sinks...> sinks;
-  index m, n, k, batch;
+  index_t m, n, k, batch;
   bool a_vectors, b_vectors;  ///< rows of 16-byte multiples: the loads may be vectors
   std::uint32_t vector_sinks;  ///< bit of each sink whose reads and writes may be vectors of eight
   /// For each reduction sink its partial results in the workspace, [part][batch * extent].

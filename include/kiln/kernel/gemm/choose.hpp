@@ -19,7 +19,7 @@ struct configuration_facts {
 };
 
 struct gemm_extents {
-  index m, n, k, batch;
+  index_t m, n, k, batch;
 };
 
 struct configuration_choice {
@@ -34,19 +34,19 @@ constexpr double split_cycles(const configuration_facts& c) { return 2.0 * 4 * c
 /// Whole tiles only: the last wave takes as long as a full one, except that blocks which share a multiprocessor leave it to
 /// each other.
 constexpr double plain_cycles(const gemm_extents& e, const configuration_facts& c, int multiprocessors) {
-  const index tiles = ceil_div<index>(e.m, c.tile_m) * ceil_div<index>(e.n, c.tile_n) * e.batch;
-  const index k = e.k > 0 ? round_up<index>(e.k, c.tile_k) : 0;
+  const index_t tiles = ceil_div<index_t>(e.m, c.tile_m) * ceil_div<index_t>(e.n, c.tile_n) * e.batch;
+  const index_t k = e.k > 0 ? round_up<index_t>(e.k, c.tile_k) : 0;
   const double tile = static_cast<double>(c.tile_m) / c.cluster * c.tile_n * c.products * static_cast<double>(k) / c.rate;
-  const index workers = max_of(multiprocessors / c.cluster, 1), at_once = workers * c.resident;
-  const index full = tiles / at_once, rest = tiles - full * at_once;
-  const auto sharing = static_cast<double>(ceil_div<index>(rest, workers));
+  const index_t workers = max_of(multiprocessors / c.cluster, 1), at_once = workers * c.resident;
+  const index_t full = tiles / at_once, rest = tiles - full * at_once;
+  const auto sharing = static_cast<double>(ceil_div<index_t>(rest, workers));
   return static_cast<double>(full) * (tile * c.resident + c.overhead) + (rest > 0 ? tile * sharing + c.overhead : 0);
 }
 
 /// With the tiles beyond the last whole wave cut evenly: no worker waits for another, but sums travel.
 constexpr double streamed_cycles(const gemm_extents& e, const configuration_facts& c, int multiprocessors) {
-  const auto tiles = static_cast<std::uint32_t>(ceil_div<index>(e.m, c.tile_m) * ceil_div<index>(e.n, c.tile_n) * e.batch);
-  const auto steps = static_cast<std::uint32_t>(ceil_div<index>(e.k, c.tile_k));
+  const auto tiles = static_cast<std::uint32_t>(ceil_div<index_t>(e.m, c.tile_m) * ceil_div<index_t>(e.n, c.tile_n) * e.batch);
+  const auto steps = static_cast<std::uint32_t>(ceil_div<index_t>(e.k, c.tile_k));
   const work_order w = make_work_order({1, tiles, 1, 1}, static_cast<std::uint32_t>(max_of(multiprocessors / c.cluster, 1)), steps, true);
   if (w.streamed == 0) return plain_cycles(e, c, multiprocessors);
   const double step = static_cast<double>(c.tile_m) / c.cluster * c.tile_n * c.products * c.tile_k / c.rate;

@@ -14,7 +14,7 @@ struct gemm_explanation {
   const char* schedule = "";   ///< "warp_specialized 128x256x64, 4 stages, cluster 2, sm90"; a literal's lifetime
   const char* fused = "";      ///< the epilogue, "gelu(acc + per_column) + elem"; a literal's lifetime
   std::string reason;          ///< why this kernel
-  index tiles = 0;             ///< of D
+  index_t tiles = 0;             ///< of D
   bool cut = false;            ///< some tiles are cut along K if the workspace allows it
   double bytes = 0;            ///< read plus written, each operand once
   double operations = 0;       ///< multiplications plus additions
@@ -76,7 +76,7 @@ gemm_explanation explain(const Arguments& p, const tile_order& tiles, const conf
   gemm_explanation e;
   e.schedule = name_of_kernel<Kernel>();
   e.fused = text_of_epilogue(p.sinks);
-  e.tiles = static_cast<index>(tiles.count());
+  e.tiles = static_cast<index_t>(tiles.count());
   e.cut = cut;
   e.modelled_cycles = choice.cycles;
   const double m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k), batch = static_cast<double>(p.batch);

@@ -11,7 +11,7 @@ namespace kiln {
 
 /// A partial result of a reduction sink: of part `part`, batch and row or column i of D.
 template <class P>
-KILN_FN P& partial_at(void* partials, index part, index batch, index batches, index extent, index i) {
+KILN_FN P& partial_at(void* partials, index_t part, index_t batch, index_t batches, index_t extent, index_t i) {
   return static_cast<P*>(partials)[(part * batches + batch) * extent + i];
 }
 
@@ -33,7 +33,7 @@ struct staged_finish {
   /// `sums(lane, product)` gives the lane's registers. `row_part` and `col_part` number this warp among those that share
   /// D's rows and columns.
   template <class Warp, class Acc>
-  KILN_FN static void run(Warp warp, const Arguments& p, index batch, coord first, index row_part, index col_part,
+  KILN_FN static void run(Warp warp, const Arguments& p, index_t batch, coord first, index_t row_part, index_t col_part,
                           Acc&& sums, scratch& memory) {
     KILN_UNROLL
     for (int chunk = 0; chunk < Math::chunks; ++chunk) {
@@ -73,11 +73,11 @@ struct staged_finish {
  private:
   /// The lane's `i`-th vector of the chunk, or false where it is outside D.
   template <class Warp>
-  KILN_FN static bool read(Warp warp, int lane, int i, const Arguments& p, index batch, coord first, int chunk,
+  KILN_FN static bool read(Warp warp, int lane, int i, const Arguments& p, index_t batch, coord first, int chunk,
                            const scratch& memory, place& at, accumulators<accumulator, products, 8>& x) {
     const int v = lane + 32 * i, row = v / vectors_of_row, col = v % vectors_of_row * 8;
     at.batch = batch, at.row = first.row + chunk * Math::chunk_rows + row, at.col = first.col + col;
-    const index left = p.n - at.col;
+    const index_t left = p.n - at.col;
     if (v >= vectors || at.row >= p.m || left <= 0) return false;
     at.count = left < 8 ? static_cast<int>(left) : 8;
     KILN_UNROLL
@@ -86,8 +86,8 @@ struct staged_finish {
   }
 
   template <class Warp, class Sink>
-  KILN_FN static void reduce(Warp warp, const Arguments& p, const Sink& sink, void* partials, index batch, coord first,
-                             int chunk, index row_part, index col_part, const scratch& memory) {
+  KILN_FN static void reduce(Warp warp, const Arguments& p, const Sink& sink, void* partials, index_t batch, coord first,
+                             int chunk, index_t row_part, index_t col_part, const scratch& memory) {
     using value = typename Sink::template partial<accumulator>;
     const auto combine = [](value x, value y) { return Sink::combine(x, y); };
     if constexpr (Sink::over ==
@@ -108,7 +108,7 @@ struct staged_finish {
         KILN_UNROLL
         for (int i = 0; i < per_lane; ++i) {
           const int v = lane + 32 * i;
-          const index r = first.row + chunk * Math::chunk_rows + v / vectors_of_row;
+          const index_t r = first.row + chunk * Math::chunk_rows + v / vectors_of_row;
           if (v < vectors && r < p.m) partial_at<value>(partials, row_part, batch, p.batch, p.m, r) = sums.of(lane)[i];
         }
       });
@@ -118,7 +118,7 @@ struct staged_finish {
           vec<value, 8> sum;
           KILN_UNROLL
           for (int j = 0; j < 8; ++j) sum[j] = Sink::template identity<value>();
-          const index col = first.col + 8 * c;
+          const index_t col = first.col + 8 * c;
           for (int r = 0; r < Math::chunk_rows; ++r) {
             place at{batch, first.row + chunk * Math::chunk_rows + r, col,
                      p.n - col < 8 ? static_cast<int>(p.n - col) : 8};

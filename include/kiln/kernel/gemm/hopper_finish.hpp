@@ -41,8 +41,8 @@ struct hopper_finish {
   };
 
   static constexpr bool reduces = Arguments::any_reduction;
-  static constexpr index row_parts_of_tile = Cols / strip;
-  static constexpr index column_parts_of_group = Rows / 16;
+  static constexpr index_t row_parts_of_tile = Cols / strip;
+  static constexpr index_t column_parts_of_group = Rows / 16;
 
   /// Asks TMA for each sink; what it refuses is stored by threads.
   template <class Where>
@@ -56,8 +56,8 @@ struct hopper_finish {
           constexpr int cols = 128 / static_cast<int>(sizeof(typename sink_type::element));
           auto r = sm90::matrix_request("d", sink.view.data, p.m, p.n, sink.view.stride(1), 64, cols);
           r.rank = 3, r.extent[2] = p.batch, r.box[2] = 1;
-          r.stride[2] = (p.batch > 1 ? sink.view.stride(0) : round_up<index>(p.m * sink.view.stride(1), 16)) * static_cast<index>(sizeof(typename sink_type::element));
-          if (p.m == 1) r.stride[1] = round_up<index>(r.stride[1], 16);
+          r.stride[2] = (p.batch > 1 ? sink.view.stride(0) : round_up<index_t>(p.m * sink.view.stride(1), 16)) * static_cast<index_t>(sizeof(typename sink_type::element));
+          if (p.m == 1) r.stride[1] = round_up<index_t>(r.stride[1], 16);
           if (sm90::make_tensor_map(maps.of_sink[i], r).ok() && sink.template vectors<2>()) maps.usable |= 1u << i;
         }
       }
@@ -67,8 +67,8 @@ struct hopper_finish {
   /// `first` is the place of the group's rows in D. `sums[b]` holds rows 64 b to 64 b + 63, product after product. `parity` is the buffer
   /// that the next store takes; it lives from tile to tile, as the last store of a tile may still be read.
   template <class Group, class Fragments, class Where>
-  KILN_FN static void run(Group group, const Arguments& p, const store_maps<Arguments, Where>& maps, index batch, coord first,
-                          index row_part, index col_part, Fragments& sums, int& parity, scratch& memory, int name) {
+  KILN_FN static void run(Group group, const Arguments& p, const store_maps<Arguments, Where>& maps, index_t batch, coord first,
+                          index_t row_part, index_t col_part, Fragments& sums, int& parity, scratch& memory, int name) {
     if constexpr (reduces) {
       KILN_UNROLL
       for (int b = 0; b < Rows / 64; ++b) {
@@ -134,7 +134,7 @@ struct hopper_finish {
 
   /// Columns [c, c + 128 bytes) of 64 rows that lie inside D, by TMA.
   template <class Group, class Sink, class Map, class Fragment, class Buffer>
-  KILN_FN static void send(Group group, const Sink& sink, const Map& map, index batch, coord first, int c, const Fragment& sums, Buffer& to, int name) {
+  KILN_FN static void send(Group group, const Sink& sink, const Map& map, index_t batch, coord first, int c, const Fragment& sums, Buffer& to, int name) {
     // The store before the last has read this buffer, and everyone knows.
     sm90::one_thread(group, [](auto thread) { sm90::tma_wait_read<1>(thread); });
     sm90::named_sync<128>(group, name);
@@ -165,7 +165,7 @@ struct hopper_finish {
   /// Columns [c, c + Count) of 64 rows: what TMA cannot store, and the edges of D. The sums pass through the buffers, from
   /// which a loop takes eight neighbours at a time; it is not unrolled, since edges are few and code is not free.
   template <int Count, class Group, class Sink, class Fragment>
-  KILN_FN static void put_staged(Group group, const Arguments& p, const Sink& sink, index batch, coord first, int c, const Fragment& sums,
+  KILN_FN static void put_staged(Group group, const Arguments& p, const Sink& sink, index_t batch, coord first, int c, const Fragment& sums,
                                  scratch& memory, int name) {
     constexpr int width = Count < 64 / products ? Count : 64 / products;
     using stage = shared_tile<accumulator, 64, width>;
@@ -192,7 +192,7 @@ struct hopper_finish {
         KILN_NO_UNROLL
         for (int v = thread; v < 64 * width / 8; v += 128) {
           const int row = v / (width / 8), col = v % (width / 8) * 8;
-          const index left = p.n - first.col - w - col;
+          const index_t left = p.n - first.col - w - col;
           if (first.row + row >= p.m || left <= 0) continue;
           accumulators<accumulator, products, 8> x;
           KILN_UNROLL

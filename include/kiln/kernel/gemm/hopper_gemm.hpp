@@ -24,9 +24,9 @@ struct hopper_gemm {
   static constexpr int tile_m = program::tile_m * cluster, tile_n = program::tile_n;  ///< of a worker
   static constexpr int tile_k = program::tile_k;
   static constexpr int alignment = 1024;
-  static constexpr index shared_bytes = static_cast<index>(sizeof(shared)) + alignment;
-  static constexpr index row_parts_of_tile = program::finisher::row_parts_of_tile;
-  static constexpr index column_parts_of_tile = program::finisher::column_parts_of_group * program::sharers * cluster;
+  static constexpr index_t shared_bytes = static_cast<index_t>(sizeof(shared)) + alignment;
+  static constexpr index_t row_parts_of_tile = program::finisher::row_parts_of_tile;
+  static constexpr index_t column_parts_of_tile = program::finisher::column_parts_of_group * program::sharers * cluster;
   static_assert(shared_bytes <= 232448, "config: the slots of this tile and its stages need more than the 227 KB of shared memory of a block");
 
   /// Scratch memory of split tiles: a counter for each group of a streamed tile, and two places for sums for each worker.
@@ -125,7 +125,7 @@ status launch_hopper_gemm(const device& ex, const typename Hopper::parameters& p
     if (e != cudaSuccess) return cuda_status(e, "gemm: clearing the counters of split tiles");
   }
   return launch(ex, "gemm", hopper_gemm_kernel<Hopper>,
-                {.grid = {static_cast<index>(work.workers) * Hopper::cluster, 1, 1}, .block = Hopper::threads, .shared_bytes = Hopper::shared_bytes, .cluster = Hopper::cluster, .after_previous = work.streamed > 0},
+                {.grid = {static_cast<index_t>(work.workers) * Hopper::cluster, 1, 1}, .block = Hopper::threads, .shared_bytes = Hopper::shared_bytes, .cluster = Hopper::cluster, .after_previous = work.streamed > 0},
                 p, work);
 }
 

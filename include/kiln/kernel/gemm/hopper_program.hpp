@@ -68,7 +68,7 @@ struct hopper_program {
                                   128 / static_cast<int>(sizeof(T)));
     if (v.extents[line_axis] == 1) r.stride[1] = 16;  // never stepped along
     r.rank = 3, r.extent[2] = v.strides[0] == 0 ? 1 : v.extents[0], r.box[2] = 1;
-    r.stride[2] = r.extent[2] == 1 ? 16 : v.strides[0] * static_cast<index>(sizeof(T));
+    r.stride[2] = r.extent[2] == 1 ? 16 : v.strides[0] * static_cast<index_t>(sizeof(T));
     return r;
   }
   static constexpr int panel = 128 / static_cast<int>(sizeof(a_type));  ///< elements of 128 bytes
@@ -186,10 +186,10 @@ struct hopper_program {
       }
     }
     const tile_index t = work.tiles.at(s.tile);
-    const index row_tile = static_cast<index>(t.row) * cluster + rank;
+    const index_t row_tile = static_cast<index_t>(t.row) * cluster + rank;
     const int share = ping_pong ? 0 : g;
-    const coord first{row_tile * tile_m + share * group_m, static_cast<index>(t.col) * tile_n};
-    finisher::run(group, x, p.stores, t.batch, first, static_cast<index>(t.col) * finisher::row_parts_of_tile,
+    const coord first{row_tile * tile_m + share * group_m, static_cast<index_t>(t.col) * tile_n};
+    finisher::run(group, x, p.stores, t.batch, first, static_cast<index_t>(t.col) * finisher::row_parts_of_tile,
                   (row_tile * sharers + share) * finisher::column_parts_of_group, st.acc, st.parity, memory, name);
   }
   template <class Group>

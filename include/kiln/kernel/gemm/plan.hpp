@@ -165,7 +165,7 @@ class gemm_plan {
 
   template <class Kernel>
   status settle(Kernel) {
-    const index rows = ceil_div<index>(arguments_.m, Kernel::tile_m), cols = ceil_div<index>(arguments_.n, Kernel::tile_n);
+    const index_t rows = ceil_div<index_t>(arguments_.m, Kernel::tile_m), cols = ceil_div<index_t>(arguments_.n, Kernel::tile_n);
     if (rows > 0xffffffff / cols || rows * cols > 0xffffffff / arguments_.batch)
       return fail(errc::unsupported, "gemm: ", arguments_.batch, " x ", rows, " x ", cols, " tiles, needs fewer than 2^32");
     const auto r = static_cast<std::uint32_t>(rows), c = static_cast<std::uint32_t>(cols);
@@ -173,7 +173,7 @@ class gemm_plan {
     const tile_order tiles{r, c, static_cast<std::uint32_t>(arguments_.batch), best_band(r, c, workers * Kernel::resident, Kernel::tile_m, Kernel::tile_n)};
     parts_ = {rows * Kernel::column_parts_of_tile, cols * Kernel::row_parts_of_tile};
     reduction_bytes_ = detail::partial_bytes(arguments_, parts_);
-    const auto steps = static_cast<std::uint32_t>(max_of<index>(ceil_div<index>(arguments_.k, Kernel::tile_k), 1));
+    const auto steps = static_cast<std::uint32_t>(max_of<index_t>(ceil_div<index_t>(arguments_.k, Kernel::tile_k), 1));
     whole_ = make_work_order(tiles, workers, steps, false);
     streamed_ = make_work_order(tiles, workers, steps, choice_.stream);
     if constexpr (Kernel::is_hopper) {

@@ -57,7 +57,7 @@ struct gemm_program {
     fragments<accumulator, math::registers, Block> acc[products];
   };
 
-  KILN_FN static int steps(const parameters& p) { return static_cast<int>(ceil_div<index>(p.k, tile_k)); }
+  KILN_FN static int steps(const parameters& p) { return static_cast<int>(ceil_div<index_t>(p.k, tile_k)); }
 
   template <class Block>
   KILN_FN static void begin(Block block, state<Block>& s) {
@@ -72,19 +72,19 @@ struct gemm_program {
 
   template <class Block>
   KILN_FN static void load(Block block, const parameters& p, tile_index t, int step, slot& s) {
-    const index k = static_cast<index>(step) * tile_k;
+    const index_t k = static_cast<index_t>(step) * tile_k;
     const auto a = pick<0>(p.a, t.batch);
     if constexpr (math::a_k_major)
-      load_tile(block, s.a, a, static_cast<index>(t.row) * tile_m, k, p.a_vectors);
+      load_tile(block, s.a, a, static_cast<index_t>(t.row) * tile_m, k, p.a_vectors);
     else
-      load_tile(block, s.a, transposed(a), k, static_cast<index>(t.row) * tile_m, p.a_vectors);
+      load_tile(block, s.a, transposed(a), k, static_cast<index_t>(t.row) * tile_m, p.a_vectors);
     KILN_UNROLL
     for (int q = 0; q < products; ++q) {
       const auto b = pick<0>(p.b[q], t.batch);
       if constexpr (math::b_k_major)
-        load_tile(block, s.b[q], transposed(b), static_cast<index>(t.col) * tile_n, k, p.b_vectors);
+        load_tile(block, s.b[q], transposed(b), static_cast<index_t>(t.col) * tile_n, k, p.b_vectors);
       else
-        load_tile(block, s.b[q], b, k, static_cast<index>(t.col) * tile_n, p.b_vectors);
+        load_tile(block, s.b[q], b, k, static_cast<index_t>(t.col) * tile_n, p.b_vectors);
     }
   }
 
@@ -93,11 +93,11 @@ struct gemm_program {
                               state<Block>& st) {
     block.template split<32>([&](auto warp) {
       const int row = warp.number() / warps_n * warp_m, col = warp.number() % warps_n * warp_n;
-      const coord inside{p.m - static_cast<index>(t.row) * tile_m - row,
-                         p.n - static_cast<index>(t.col) * tile_n - col};
+      const coord inside{p.m - static_cast<index_t>(t.row) * tile_m - row,
+                         p.n - static_cast<index_t>(t.col) * tile_n - col};
       KILN_UNROLL
       for (int q = 0; q < products; ++q)
-        math::compute(warp, s.a, s.b[q], row, col, inside, p.k - static_cast<index>(step) * tile_k,
+        math::compute(warp, s.a, s.b[q], row, col, inside, p.k - static_cast<index_t>(step) * tile_k,
                       [&](int lane) -> accumulator* { return st.acc[q].of(warp.first + lane); });
     });
   }
@@ -106,10 +106,10 @@ struct gemm_program {
   KILN_FN static void finish(Block block, const parameters& p, tile_index t, state<Block>& st, scratch& memory) {
     block.template split<32>([&](auto warp) {
       const int wm = warp.number() / warps_n, wn = warp.number() % warps_n;
-      const coord first{static_cast<index>(t.row) * tile_m + wm * warp_m,
-                        static_cast<index>(t.col) * tile_n + wn * warp_n};
+      const coord first{static_cast<index_t>(t.row) * tile_m + wm * warp_m,
+                        static_cast<index_t>(t.col) * tile_n + wn * warp_n};
       finish_part::run(
-          warp, p, t.batch, first, static_cast<index>(t.col) * warps_n + wn, static_cast<index>(t.row) * warps_m + wm,
+          warp, p, t.batch, first, static_cast<index_t>(t.col) * warps_n + wn, static_cast<index_t>(t.row) * warps_m + wm,
           [&](int lane, int q) -> const accumulator* { return st.acc[q].of(warp.first + lane); },
           memory.of_warp[warp.number()]);
     });

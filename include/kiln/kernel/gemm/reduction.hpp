@@ -13,7 +13,7 @@ namespace detail {
 /// Partial results of one element: of a column reduction one for each group of rows, of a row reduction for each of
 /// columns.
 struct part_counts {
-  index of_rows, of_columns;  ///< groups that D's rows, and its columns, are cut into
+  index_t of_rows, of_columns;  ///< groups that D's rows, and its columns, are cut into
 };
 
 /// What one reduction sink keeps in the workspace.
@@ -21,8 +21,8 @@ template <class Sink, class Arguments>
 struct partials_of {
   static constexpr bool over_columns = Sink::over == reduced_axis::columns;
   using value = typename Sink::template partial<typename Arguments::accumulator>;
-  static constexpr index parts(const part_counts& c) { return over_columns ? c.of_columns : c.of_rows; }
-  static constexpr index extent(const Arguments& p) { return over_columns ? p.m : p.n; }
+  static constexpr index_t parts(const part_counts& c) { return over_columns ? c.of_columns : c.of_rows; }
+  static constexpr index_t extent(const Arguments& p) { return over_columns ? p.m : p.n; }
   static constexpr std::size_t bytes(const Arguments& p, const part_counts& c) {
     return round_up<std::size_t>(static_cast<std::size_t>(parts(c) * p.batch * extent(p)) * sizeof(value), 256);
   }
@@ -70,10 +70,10 @@ struct host_partials {
 
 /// Result number i of batch `batch`: its parts in order.
 template <class Value, class Sink>
-KILN_FN void fold_one(const Sink& sink, void* partials, index parts, index batches, index extent, index batch,
-                      index i) {
+KILN_FN void fold_one(const Sink& sink, void* partials, index_t parts, index_t batches, index_t extent, index_t batch,
+                      index_t i) {
   Value sum = Sink::template identity<Value>();
-  for (index part = 0; part < parts; ++part)
+  for (index_t part = 0; part < parts; ++part)
     sum = Sink::combine(sum, partial_at<const Value>(partials, part, batch, batches, extent, i));
   sink.write(batch, i, sum);
 }
@@ -85,10 +85,10 @@ inline namespace KILN_ABI {
 
 template <class Value, class Sink>
 __global__ void __launch_bounds__(128)
-    fold_kernel(const Sink sink, void* partials, index parts, index batches, index extent) {
-  const index count = batches * extent;
-  for (index i = static_cast<index>(blockIdx.x) * 128 + threadIdx.x; i < count;
-       i += static_cast<index>(gridDim.x) * 128)
+    fold_kernel(const Sink sink, void* partials, index_t parts, index_t batches, index_t extent) {
+  const index_t count = batches * extent;
+  for (index_t i = static_cast<index_t>(blockIdx.x) * 128 + threadIdx.x; i < count;
+       i += static_cast<index_t>(gridDim.x) * 128)
     detail::fold_one<Value>(sink, partials, parts, batches, extent, i / extent, i % extent);
 }
 
@@ -107,14 +107,14 @@ status fold_partials([[maybe_unused]] const Executor& ex, const Arguments& p, co
       using mine = partials_of<sink_type, Arguments>;
       using value = typename mine::value;
       void* partials = p.partials[decltype(number)::value];
-      const index extent = mine::extent(p), count = p.batch * extent;
+      const index_t extent = mine::extent(p), count = p.batch * extent;
       if constexpr (Executor::on_host) {
-        for (index i = 0; i < count; ++i)
+        for (index_t i = 0; i < count; ++i)
           fold_one<value>(sink, partials, mine::parts(parts), p.batch, extent, i / extent, i % extent);
       } else {
 #if defined(__CUDACC__)
         s = launch(ex, "gemm: fold reductions", fold_kernel<value, sink_type>,
-                   {.grid = {min_of<index>(ceil_div<index>(count, 128), 65536), 1, 1}, .block = 128}, sink, partials,
+                   {.grid = {min_of<index_t>(ceil_div<index_t>(count, 128), 65536), 1, 1}, .block = 128}, sink, partials,
                    mine::parts(parts), p.batch, extent);
 #endif
       }

@@ -21,9 +21,9 @@ struct ring_gemm {
   static constexpr int tile_m = program::tile_m, tile_n = program::tile_n, tile_k = program::tile_k;
   static constexpr int cluster = 1, resident = 2;
   static constexpr int alignment = 1024;  // a swizzle's pattern is made from address bits
-  static constexpr index shared_bytes = static_cast<index>(sizeof(shared)) + alignment;
-  static constexpr index row_parts_of_tile = program::warps_n;
-  static constexpr index column_parts_of_tile = program::warps_m * program::math::chunks;
+  static constexpr index_t shared_bytes = static_cast<index_t>(sizeof(shared)) + alignment;
+  static constexpr index_t row_parts_of_tile = program::warps_n;
+  static constexpr index_t column_parts_of_tile = program::warps_m * program::math::chunks;
 
   /// Tile after tile. A checked run watches the shared memory of each and ends at the first fault.
   static status run_on_host(const host_executor& ex, const Arguments& p, const tile_order& order) {
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(Ring::program::threads)
 template <class Ring, class Arguments>
 status launch_ring_gemm(const device& ex, const Arguments& p, const tile_order& order) {
   return launch(ex, "gemm", ring_gemm_kernel<Ring, Arguments>,
-                {.grid = {min_of<index>(order.count(), max_grid_x), 1, 1},
+                {.grid = {min_of<index_t>(order.count(), max_grid_x), 1, 1},
                  .block = Ring::program::threads,
                  .shared_bytes = Ring::shared_bytes},
                 p, order);

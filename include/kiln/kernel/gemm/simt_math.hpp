@@ -34,7 +34,7 @@ struct simt_math {
   /// at the extents that are inside the matrix; the zeros behind them would not change the sum.
   template <class Warp, class ATile, class BTile, class Acc>
   KILN_FN static void compute(Warp warp, const ATile& a, const BTile& b, int row0, int col0, coord inside,
-                              index k_inside, Acc&& sums) {
+                              index_t k_inside, Acc&& sums) {
     const int last = Warp::host && k_inside < K ? static_cast<int>(k_inside) : K;
     warp.each([&](int lane) {
       accumulator* c = sums(lane);

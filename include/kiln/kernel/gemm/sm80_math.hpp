@@ -37,7 +37,7 @@ struct sm80_math {
   /// sums += A[row0 .. row0 + WM, :] * B[:, col0 .. col0 + WN]. What lies outside the matrix is zero in the tiles; the host
   /// skips the instructions that would only see such zeros. Fragments are fetched one step of K ahead of their products.
   template <class Warp, class ATile, class BTile, class Acc>
-  KILN_FN static void compute(Warp warp, const ATile& a, const BTile& b, int row0, int col0, coord inside, index k_inside, Acc&& sums) {
+  KILN_FN static void compute(Warp warp, const ATile& a, const BTile& b, int row0, int col0, coord inside, index_t k_inside, Acc&& sums) {
     fragments<std::uint32_t, rows * 4, Warp> x[2];
     fragments<std::uint32_t, cols * 2, Warp> y[2];
     const auto a_at = [&](int lane) {

@@ -38,7 +38,7 @@ KILN_FN void move_bytes(void* to, const void* from) {
 /// Reads elements [c, c + n) of a row, 1 <= n <= Width, and zeros behind them. A width above one needs the
 /// operand's `vectors(Width)`.
 template <int Width, class T>
-KILN_FN void load(const line<T>& from, index c, int n, chunk<std::remove_const_t<T>, Width>& to) {
+KILN_FN void load(const line<T>& from, index_t c, int n, chunk<std::remove_const_t<T>, Width>& to) {
   if constexpr (Width == 1) {
     to[0] = from[c];
   } else if (n == Width) {
@@ -51,7 +51,7 @@ KILN_FN void load(const line<T>& from, index c, int n, chunk<std::remove_const_t
 
 /// Writes elements [c, c + n) of a row.
 template <int Width, class T>
-KILN_FN void store(const line<T>& to, index c, int n, const chunk<T, Width>& from) {
+KILN_FN void store(const line<T>& to, index_t c, int n, const chunk<T, Width>& from) {
   if constexpr (Width == 1) {
     to[c] = from[0];
   } else if (n == Width) {

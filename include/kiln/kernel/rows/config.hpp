@@ -16,8 +16,8 @@ struct config {
   static constexpr int threads = Threads, rows = Rows, items = Items, block = Threads * Rows;
 
   /// The longest row that `width` elements a chunk can hold.
-  static constexpr index capacity(int width) {
-    return Items > 0 ? static_cast<index>(Threads) * Items * width : (limits<index>::max)();
+  static constexpr index_t capacity(int width) {
+    return Items > 0 ? static_cast<index_t>(Threads) * Items * width : (limits<index_t>::max)();
   }
 };
 

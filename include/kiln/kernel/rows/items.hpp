@@ -10,10 +10,10 @@ namespace kiln::rows {
 
 /// Runs `program.run(item)` for items [0, count).
 template <class Program>
-status run_items(const host_executor& ex, trace::launch_record record, const Program& program, index count) {
+status run_items(const host_executor& ex, trace::launch_record record, const Program& program, index_t count) {
   record.schedule = "items";
   trace::scope watch(ex, record);
-  for (index i = 0; i < count; ++i) program.run(i);
+  for (index_t i = 0; i < count; ++i) program.run(i);
   return watch.done({});
 }
 
@@ -23,17 +23,17 @@ inline namespace KILN_ABI {
 inline constexpr int items_block = 256;
 
 template <class Program>
-__global__ void __launch_bounds__(items_block) items_kernel(const __grid_constant__ Program program, index count) {
-  const index stride = static_cast<index>(gridDim.x) * items_block;
-  for (index i = static_cast<index>(blockIdx.x) * items_block + threadIdx.x; i < count; i += stride) program.run(i);
+__global__ void __launch_bounds__(items_block) items_kernel(const __grid_constant__ Program program, index_t count) {
+  const index_t stride = static_cast<index_t>(gridDim.x) * items_block;
+  for (index_t i = static_cast<index_t>(blockIdx.x) * items_block + threadIdx.x; i < count; i += stride) program.run(i);
 }
 
 template <class Program>
-status run_items(const device& ex, trace::launch_record record, const Program& program, index count) {
+status run_items(const device& ex, trace::launch_record record, const Program& program, index_t count) {
   record.schedule = "items, a thread each";
   trace::scope watch(ex, record);
-  constexpr index most = index{1} << 24;  // blocks; longer lists stride over the grid
-  const index blocks = min_of<index>(ceil_div<index>(count, items_block), most);
+  constexpr index_t most = index_t{1} << 24;  // blocks; longer lists stride over the grid
+  const index_t blocks = min_of<index_t>(ceil_div<index_t>(count, items_block), most);
   return watch.done(launch(ex, record.program, items_kernel<Program>, {.grid = {blocks, 1, 1}, .block = items_block},
                            program, count));
 }

@@ -15,7 +15,7 @@ KILN_FN float inverse_norm(Row& one, float epsilon) {
   const auto count = static_cast<float>(one.length());
   const auto squares = [&](float unit) {
     return one.reduce(
-        0.0f, [=](float a, float v, index) { return a + (v * unit) * (v * unit); }, sum_of{});
+        0.0f, [=](float a, float v, index_t) { return a + (v * unit) * (v * unit); }, sum_of{});
   };
   const float sum = squares(1.0f);
   float unit = 1;
@@ -33,7 +33,7 @@ enum class rounding {
 
 /// y = v * factor * weight for one chunk, stored.
 template <class X, rounding When, int Width, class Y, class W>
-KILN_FN void store_weighted(const line<Y>& to, const line<const W>& weight, index c, int n,
+KILN_FN void store_weighted(const line<Y>& to, const line<const W>& weight, index_t c, int n,
                             const chunk<float, Width>& v, float factor) {
   chunk<W, Width> w;
   load(weight, c, n, w);
@@ -70,9 +70,9 @@ struct rms_norm_program {
   void each_operand(F f) const {
     f(x), f(weight), f(y);
   }
-  KILN_FN lines at(index r) const { return {x.at(r), weight.at(0), y.at(r)}; }
+  KILN_FN lines at(index_t r) const { return {x.at(r), weight.at(0), y.at(r)}; }
   template <int Width>
-  KILN_FN void load(const lines& l, index c, int n, chunk<X, Width>& to) const {
+  KILN_FN void load(const lines& l, index_t c, int n, chunk<X, Width>& to) const {
     rows::load(l.x, c, n, to);
   }
   KILN_FN static float value(X v) { return static_cast<float>(v); }
@@ -80,7 +80,7 @@ struct rms_norm_program {
   template <class Row>
   KILN_FN void run(Row& one) const {
     const float factor = inverse_norm(one, epsilon);
-    one.map([&](index c, int n, const chunk<X, Row::width>& kept) {
+    one.map([&](index_t c, int n, const chunk<X, Row::width>& kept) {
       chunk<float, Row::width> v;
       KILN_UNROLL
       for (int i = 0; i < Row::width; ++i) v[i] = value(kept[i]);
@@ -114,9 +114,9 @@ struct add_rms_norm_program {
   void each_operand(F f) const {
     f(x), f(residual), f(weight), f(sum), f(y);
   }
-  KILN_FN lines at(index r) const { return {x.at(r), residual.at(r), weight.at(0), sum.at(r), y.at(r)}; }
+  KILN_FN lines at(index_t r) const { return {x.at(r), residual.at(r), weight.at(0), sum.at(r), y.at(r)}; }
   template <int Width>
-  KILN_FN void load(const lines& l, index c, int n, chunk<float, Width>& to) const {
+  KILN_FN void load(const lines& l, index_t c, int n, chunk<float, Width>& to) const {
     chunk<X, Width> a;
     chunk<R, Width> b;
     rows::load(l.x, c, n, a);
@@ -129,7 +129,7 @@ struct add_rms_norm_program {
   template <class Row>
   KILN_FN void run(Row& one) const {
     const float factor = inverse_norm(one, epsilon);
-    one.map([&](index c, int n, const chunk<float, Row::width>& kept) {
+    one.map([&](index_t c, int n, const chunk<float, Row::width>& kept) {
       store(one.lines.sum, c, n, rounded<T>(kept));
       store_weighted<X, When>(one.lines.y, one.lines.weight, c, n, kept, factor);
     });
@@ -160,9 +160,9 @@ struct layer_norm_program {
   void each_operand(F f) const {
     f(x), f(weight), f(bias), f(y);
   }
-  KILN_FN lines at(index r) const { return {x.at(r), weight.at(0), bias.at(0), y.at(r)}; }
+  KILN_FN lines at(index_t r) const { return {x.at(r), weight.at(0), bias.at(0), y.at(r)}; }
   template <int Width>
-  KILN_FN void load(const lines& l, index c, int n, chunk<X, Width>& to) const {
+  KILN_FN void load(const lines& l, index_t c, int n, chunk<X, Width>& to) const {
     rows::load(l.x, c, n, to);
   }
   KILN_FN static float value(X v) { return static_cast<float>(v); }
@@ -176,16 +176,16 @@ struct layer_norm_program {
       shift = start * unit;
       const float u = unit, s = shift;
       mean = one.reduce(
-                 0.0f, [=](float a, float v, index) { return a + (v * u - s); }, sum_of{}) /
+                 0.0f, [=](float a, float v, index_t) { return a + (v * u - s); }, sum_of{}) /
              count;
       const float m = mean;
       squares = one.reduce(
-          0.0f, [=](float a, float v, index) { return a + (v * u - s - m) * (v * u - s - m); }, sum_of{});
+          0.0f, [=](float a, float v, index_t) { return a + (v * u - s - m) * (v * u - s - m); }, sum_of{});
       if (is_finite(squares)) break;
       unit = large_unit;
     }
     const float factor = inverse_root(squares / count + epsilon * unit * unit);
-    one.map([&](index c, int n, const chunk<X, Row::width>& kept) {
+    one.map([&](index_t c, int n, const chunk<X, Row::width>& kept) {
       chunk<W, Row::width> w;
       chunk<B, Row::width> b;
       rows::load(one.lines.weight, c, n, w);

@@ -9,8 +9,8 @@
 namespace kiln::rows {
 
 /// a / b for a, b >= 0. 64-bit division is slow on a GPU, and most counts have 32 bits.
-KILN_FN constexpr index divided(index a, index b) {
-  if (((a | b) >> 32) == 0) return static_cast<index>(static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b));
+KILN_FN constexpr index_t divided(index_t a, index_t b) {
+  if (((a | b) >> 32) == 0) return static_cast<index_t>(static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b));
   return a / b;
 }
 
@@ -18,8 +18,8 @@ KILN_FN constexpr index divided(index a, index b) {
 template <class T>
 struct line {
   T* data;
-  index step;
-  KILN_FN T& operator[](index c) const { return data[c * step]; }
+  index_t step;
+  KILN_FN T& operator[](index_t c) const { return data[c * step]; }
 };
 
 /// A view of rank 1 to 4 as rows along its last axis. Row r of the leading axes, last fastest; leading axes that follow
@@ -27,24 +27,24 @@ struct line {
 template <class T>
 struct operand {
   T* data = nullptr;
-  index step = 1;   ///< between neighbours of a row
-  index outer = 0;  ///< stride of the outermost leading axis left
-  index middle = 0, middle_size = 1;
-  index inner = 0, inner_size = 1;  ///< fastest leading axis
+  index_t step = 1;   ///< between neighbours of a row
+  index_t outer = 0;  ///< stride of the outermost leading axis left
+  index_t middle = 0, middle_size = 1;
+  index_t inner = 0, inner_size = 1;  ///< fastest leading axis
 
   /// Elements from `data` to the first of row r.
-  KILN_FN constexpr index offset(index r) const {
+  KILN_FN constexpr index_t offset(index_t r) const {
     if (r < inner_size) return r * inner;
-    const index q = divided(r, inner_size), i = r - q * inner_size;
-    const index o = divided(q, middle_size), m = q - o * middle_size;
+    const index_t q = divided(r, inner_size), i = r - q * inner_size;
+    const index_t o = divided(q, middle_size), m = q - o * middle_size;
     return o * outer + m * middle + i * inner;
   }
-  KILN_FN constexpr line<T> at(index r) const { return {data + offset(r), step}; }
+  KILN_FN constexpr line<T> at(index_t r) const { return {data + offset(r), step}; }
 
   /// True if accesses of `bytes` from any multiple of `width` elements of any row are aligned.
   constexpr bool vectors(int width) const {
-    const index bytes = min_of<index>(16, width * static_cast<index>(sizeof(T)));
-    const index unit = bytes / static_cast<index>(sizeof(T));
+    const index_t bytes = min_of<index_t>(16, width * static_cast<index_t>(sizeof(T)));
+    const index_t unit = bytes / static_cast<index_t>(sizeof(T));
     return step == 1 &&
            (unit <= 1 || (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(bytes) == 0 &&
                           outer % unit == 0 && middle % unit == 0 && inner % unit == 0));
@@ -53,21 +53,21 @@ struct operand {
 
 /// Number of rows: the product of all extents but the last.
 template <class T, int R, class S, int U>
-constexpr index count(const tensor<T, R, S, U>& v) {
-  index n = 1;
+constexpr index_t count(const tensor<T, R, S, U>& v) {
+  index_t n = 1;
   for (int a = 0; a < R - 1; ++a) n *= v.extents[a];
   return n;
 }
 /// Elements of a row.
 template <class T, int R, class S, int U>
-constexpr index length(const tensor<T, R, S, U>& v) {
+constexpr index_t length(const tensor<T, R, S, U>& v) {
   return v.extents[R - 1];
 }
 
 template <class T, int R, class S, int U>
 constexpr operand<T> operand_of(const tensor<T, R, S, U>& v) {
   static_assert(R <= 4, "row kernels take views of rank 1 to 4");
-  index sizes[3] = {1, 1, 1}, strides[3] = {0, 0, 0};  // innermost first
+  index_t sizes[3] = {1, 1, 1}, strides[3] = {0, 0, 0};  // innermost first
   int used = 0;
   for (int a = R - 2; a >= 0; --a) {
     if (v.extents[a] == 1) continue;
@@ -98,7 +98,7 @@ constexpr operand<const T> shared_line(const tensor<T, 1, S, U>& v) {
   operand<const T> o;
   o.data = v.data;
   o.step = v.extents[0] == 1 ? 1 : v.stride(0);
-  o.inner_size = (limits<index>::max)();
+  o.inner_size = (limits<index_t>::max)();
   return o;
 }
 

@@ -31,12 +31,12 @@ KILN_FN Q quantised(float x, float scale, bool symmetric) {
 }
 
 struct larger_magnitude {
-  KILN_FN float operator()(float a, float v, index) const { return maximum_of{}(a, magnitude(v)); }
+  KILN_FN float operator()(float a, float v, index_t) const { return maximum_of{}(a, magnitude(v)); }
 };
 
 /// Writes one chunk of quantised values.
 template <class Q, int Width, class X>
-KILN_FN void store_quantised(const line<Q>& to, index c, int n, const chunk<X, Width>& x, float scale, bool symmetric) {
+KILN_FN void store_quantised(const line<Q>& to, index_t c, int n, const chunk<X, Width>& x, float scale, bool symmetric) {
   chunk<Q, Width> q;
   KILN_UNROLL
   for (int i = 0; i < Width; ++i) q[i] = quantised<Q>(static_cast<float>(x[i]), scale, symmetric);
@@ -63,9 +63,9 @@ struct quantise_rows_program {
   void each_operand(F f) const {
     f(x), f(q);
   }
-  KILN_FN lines at(index r) const { return {x.at(r), q.at(r), scales.data + scales.offset(r)}; }
+  KILN_FN lines at(index_t r) const { return {x.at(r), q.at(r), scales.data + scales.offset(r)}; }
   template <int Width>
-  KILN_FN void load(const lines& l, index c, int n, chunk<X, Width>& to) const {
+  KILN_FN void load(const lines& l, index_t c, int n, chunk<X, Width>& to) const {
     rows::load(l.x, c, n, to);
   }
   KILN_FN static float value(X v) { return static_cast<float>(v); }
@@ -74,7 +74,7 @@ struct quantise_rows_program {
   KILN_FN void run(Row& one) const {
     const float scale = scale_of<Q>(one.reduce(0.0f, larger_magnitude{}, maximum_of{}));
     one.once([&] { *one.lines.scale = scale; });
-    one.map([&](index c, int n, const chunk<X, Row::width>& kept) {
+    one.map([&](index_t c, int n, const chunk<X, Row::width>& kept) {
       store_quantised(one.lines.q, c, n, kept, scale, symmetric);
     });
   }
@@ -82,14 +82,14 @@ struct quantise_rows_program {
 
 /// Rows cut into pieces, so that one long row keeps the whole GPU busy.
 struct cut {
-  static constexpr index longest = 8192;
-  index length, pieces;
+  static constexpr index_t longest = 8192;
+  index_t length, pieces;
 
-  explicit constexpr cut(index n) : length(n), pieces(n > longest ? ceil_div(n, longest) : 1) {}
-  KILN_FN index row_of(index r) const { return divided(r, pieces); }
-  KILN_FN index start_of(index r) const { return (r - row_of(r) * pieces) * longest; }
-  KILN_FN index length_of(index r) const {
-    const index left = length - start_of(r);
+  explicit constexpr cut(index_t n) : length(n), pieces(n > longest ? ceil_div(n, longest) : 1) {}
+  KILN_FN index_t row_of(index_t r) const { return divided(r, pieces); }
+  KILN_FN index_t start_of(index_t r) const { return (r - row_of(r) * pieces) * longest; }
+  KILN_FN index_t length_of(index_t r) const {
+    const index_t left = length - start_of(r);
     return left < longest ? left : longest;
   }
 };
@@ -115,16 +115,16 @@ struct quantise_program {
   void each_operand(F f) const {
     f(x), f(q);
   }
-  KILN_FN index length_of(index r) const { return cuts.length_of(r); }
-  KILN_FN lines at(index r) const {
-    const index whole = cuts.row_of(r), start = cuts.start_of(r);
+  KILN_FN index_t length_of(index_t r) const { return cuts.length_of(r); }
+  KILN_FN lines at(index_t r) const {
+    const index_t whole = cuts.row_of(r), start = cuts.start_of(r);
     line<const X> from = x.at(whole);
     line<Q> to = q.at(whole);
     from.data += start * from.step, to.data += start * to.step;
     return {from, to, scales.data + scales.offset(whole)};
   }
   template <int Width>
-  KILN_FN void load(const lines& l, index c, int n, chunk<X, Width>& to) const {
+  KILN_FN void load(const lines& l, index_t c, int n, chunk<X, Width>& to) const {
     rows::load(l.x, c, n, to);
   }
   KILN_FN static float value(X v) { return static_cast<float>(v); }
@@ -132,7 +132,7 @@ struct quantise_program {
   template <class Row>
   KILN_FN void run(Row& one) const {
     const float scale = *one.lines.scale;
-    one.map([&](index c, int n, const chunk<X, Row::width>& kept) {
+    one.map([&](index_t c, int n, const chunk<X, Row::width>& kept) {
       store_quantised(one.lines.q, c, n, kept, scale, symmetric);
     });
   }
@@ -156,14 +156,14 @@ struct amax_program {
   void each_operand(F f) const {
     f(x);
   }
-  KILN_FN index length_of(index r) const { return cuts.length_of(r); }
-  KILN_FN lines at(index r) const {
+  KILN_FN index_t length_of(index_t r) const { return cuts.length_of(r); }
+  KILN_FN lines at(index_t r) const {
     line<const X> from = x.at(cuts.row_of(r));
     from.data += cuts.start_of(r) * from.step;
     return {from};
   }
   template <int Width>
-  KILN_FN void load(const lines& l, index c, int n, chunk<X, Width>& to_chunk) const {
+  KILN_FN void load(const lines& l, index_t c, int n, chunk<X, Width>& to_chunk) const {
     rows::load(l.x, c, n, to_chunk);
   }
   KILN_FN static float value(X v) { return static_cast<float>(v); }
@@ -186,7 +186,7 @@ template <class Q>
 struct scale_program {
   float* scale;
   bool start;
-  KILN_FN void run(index) const { *scale = start ? 0.0f : scale_of<Q>(*scale); }
+  KILN_FN void run(index_t) const { *scale = start ? 0.0f : scale_of<Q>(*scale); }
 };
 
 }  // namespace kiln::rows

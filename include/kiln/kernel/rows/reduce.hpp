@@ -24,10 +24,10 @@ struct reducer {
     else
       return maximum_of{}(a, b);
   }
-  KILN_FN float operator()(float a, float v, index) const {
+  KILN_FN float operator()(float a, float v, index_t) const {
     return (*this)(a, Op == reduction::amax ? magnitude(v) : v);
   }
-  KILN_FN static float finished(float a, index n) { return Op == reduction::mean ? a / static_cast<float>(n) : a; }
+  KILN_FN static float finished(float a, index_t n) { return Op == reduction::mean ? a / static_cast<float>(n) : a; }
 };
 
 template <class X, class Y, reduction Op>
@@ -46,9 +46,9 @@ struct row_reduce_program {
   void each_operand(F f) const {
     f(x);
   }
-  KILN_FN lines at(index r) const { return {x.at(r), out.data + out.offset(r)}; }
+  KILN_FN lines at(index_t r) const { return {x.at(r), out.data + out.offset(r)}; }
   template <int Width>
-  KILN_FN void load(const lines& l, index c, int n, chunk<X, Width>& to) const {
+  KILN_FN void load(const lines& l, index_t c, int n, chunk<X, Width>& to) const {
     rows::load(l.x, c, n, to);
   }
   KILN_FN static float value(X v) { return static_cast<float>(v); }
@@ -72,18 +72,18 @@ struct column_reduce_program {
   };
   operand<const X> x;
   line<Y> out;
-  index rows, columns;
+  index_t rows, columns;
 
-  KILN_HOST_CALLS KILN_FN void run(index block, storage& shared) const {
+  KILN_HOST_CALLS KILN_FN void run(index_t block, storage& shared) const {
     const block_type threads;
     threads.each([&](int t) {
-      const index c = (block * Columns + t % Columns) * Width;
+      const index_t c = (block * Columns + t % Columns) * Width;
       float a[Width];
       KILN_UNROLL
       for (int i = 0; i < Width; ++i) a[i] = op::identity;
       const int n = valid(c);
       if (n > 0) {
-        for (index r = t / Columns; r < rows; r += Lanes) {
+        for (index_t r = t / Columns; r < rows; r += Lanes) {
           chunk<X, Width> v;
           load(x.at(r), c, n, v);
           KILN_UNROLL
@@ -96,7 +96,7 @@ struct column_reduce_program {
     sync(threads);
     threads.each([&](int t) {
       if (t >= Columns) return;
-      const index c = (block * Columns + t) * Width;
+      const index_t c = (block * Columns + t) * Width;
       const int n = valid(c);
       for (int i = 0; i < n; ++i) {
         float a = shared.partial[0][t * Width + i];
@@ -107,20 +107,20 @@ struct column_reduce_program {
   }
 
  private:
-  KILN_FN int valid(index c) const {
+  KILN_FN int valid(index_t c) const {
     return columns <= c ? 0 : columns - c < Width ? static_cast<int>(columns - c) : Width;
   }
 };
 
 template <int Width, reduction Op, class X, class Y>
 status run_columns(const host_executor& ex, trace::launch_record record, const operand<const X>& x, const line<Y>& out,
-                   index rows, index columns) {
+                   index_t rows, index_t columns) {
   using program = column_reduce_program<on_host, 4, 4, Width, X, Y, Op>;
   record.schedule = "columns";
   trace::scope watch(ex, record);
   typename program::storage shared;
-  const index blocks = ceil_div<index>(columns, 4 * Width);
-  for (index b = 0; b < blocks; ++b) program{x, out, rows, columns}.run(b, shared);
+  const index_t blocks = ceil_div<index_t>(columns, 4 * Width);
+  for (index_t b = 0; b < blocks; ++b) program{x, out, rows, columns}.run(b, shared);
   return watch.done({});
 }
 
@@ -129,9 +129,9 @@ inline namespace KILN_ABI {
 
 template <class Program>
 __global__ void __launch_bounds__(Program::block_type::threads)
-    column_kernel(const __grid_constant__ Program program, index blocks) {
+    column_kernel(const __grid_constant__ Program program, index_t blocks) {
   __shared__ typename Program::storage shared;
-  for (index b = static_cast<index>(blockIdx.x); b < blocks; b += static_cast<index>(gridDim.x)) {
+  for (index_t b = static_cast<index_t>(blockIdx.x); b < blocks; b += static_cast<index_t>(gridDim.x)) {
     program.run(b, shared);
     __syncthreads();
   }
@@ -139,13 +139,13 @@ __global__ void __launch_bounds__(Program::block_type::threads)
 
 template <int Width, reduction Op, class X, class Y>
 status run_columns(const device& ex, trace::launch_record record, const operand<const X>& x, const line<Y>& out,
-                   index rows, index columns) {
+                   index_t rows, index_t columns) {
   using program = column_reduce_program<on_device, 32, 16, Width, X, Y, Op>;
   record.schedule = "columns, 16 threads each";
   trace::scope watch(ex, record);
-  const index blocks = ceil_div<index>(columns, 32 * Width);
+  const index_t blocks = ceil_div<index_t>(columns, 32 * Width);
   return watch.done(launch(ex, record.program, column_kernel<program>,
-                           {.grid = {min_of<index>(blocks, 1 << 20), 1, 1}, .block = program::block_type::threads},
+                           {.grid = {min_of<index_t>(blocks, 1 << 20), 1, 1}, .block = program::block_type::threads},
                            program{x, out, rows, columns}, blocks));
 }
 

@@ -51,12 +51,12 @@ KILN_FN rotation rotation_of(std::uint64_t turns, std::int64_t position) {
 template <class T>
 struct heads_operand {
   operand<T> tokens;
-  index head;
-  KILN_FN line<T> at(index token, index h) const {
+  index_t head;
+  KILN_FN line<T> at(index_t token, index_t h) const {
     return {tokens.data + tokens.offset(token) + h * head, tokens.step};
   }
   constexpr bool vectors(int width) const {
-    const index unit = min_of<index>(16 / static_cast<index>(sizeof(T)), width);
+    const index_t unit = min_of<index_t>(16 / static_cast<index_t>(sizeof(T)), width);
     return tokens.vectors(width) && head % unit == 0;
   }
 };
@@ -64,7 +64,7 @@ struct heads_operand {
 /// Item: `Width` pairs of `most_heads` heads of one token, or as many channels behind the rotated ones.
 template <class X, class Y, pairing How, int Width>
 struct rotary_program {
-  static constexpr index most_heads = 4;  // they share the sines and cosines
+  static constexpr index_t most_heads = 4;  // they share the sines and cosines
 
   heads_operand<const X> x;
   heads_operand<Y> out;
@@ -72,19 +72,19 @@ struct rotary_program {
   operand<const std::int32_t> places;     ///< null: token t goes to row t of the output; negative: nowhere
   heads_operand<const X> v;               ///< null, or copied beside x
   heads_operand<Y> v_out;
-  index heads, tokens_of_sequence, start, pieces, rotated_pieces, out_rows;
+  index_t heads, tokens_of_sequence, start, pieces, rotated_pieces, out_rows;
   int channels, width;
   bool in_place;
   std::int32_t* flag;
   rotary_table table;
 
-  KILN_FN void run(index item) const {
-    const index head_groups = ceil_div(heads, most_heads);
-    const index q = divided(item, pieces), token = divided(q, head_groups);
+  KILN_FN void run(index_t item) const {
+    const index_t head_groups = ceil_div(heads, most_heads);
+    const index_t q = divided(item, pieces), token = divided(q, head_groups);
     const auto piece = static_cast<int>(item - q * pieces);
-    const index first_head = (q - token * head_groups) * most_heads;
-    const index last_head = min_of(first_head + most_heads, heads);
-    index place = token;
+    const index_t first_head = (q - token * head_groups) * most_heads;
+    const index_t last_head = min_of(first_head + most_heads, heads);
+    index_t place = token;
     if (places.data != nullptr) {
       place = places.at(token)[0];
       if (place < 0) return;
@@ -94,20 +94,20 @@ struct rotary_program {
       }
     }
     if (piece < rotated_pieces) {
-      const index position = positions.data != nullptr
-                                 ? static_cast<index>(positions.at(token)[0])
+      const index_t position = positions.data != nullptr
+                                 ? static_cast<index_t>(positions.at(token)[0])
                                  : start + (token - divided(token, tokens_of_sequence) * tokens_of_sequence);
       rotation r[Width];
       KILN_UNROLL
       for (int i = 0; i < Width; ++i) r[i] = rotation_of(table.turns[piece * Width + i], position);
-      for (index h = first_head; h < last_head; ++h) {
+      for (index_t h = first_head; h < last_head; ++h) {
         turn(x.at(token, h), out.at(place, h), piece, r);
         if (v.tokens.data != nullptr) copy_pairs(v.at(token, h), v_out.at(place, h), piece);
       }
     } else {
       const int c = width + (piece - static_cast<int>(rotated_pieces)) * 2 * Width;
       const int n = min_of(2 * Width, channels - c);
-      for (index h = first_head; h < last_head; ++h) {
+      for (index_t h = first_head; h < last_head; ++h) {
         if (!in_place) copy<2 * Width>(x.at(token, h), out.at(place, h), c, n);
         if (v.tokens.data != nullptr) copy<2 * Width>(v.at(token, h), v_out.at(place, h), c, n);
       }

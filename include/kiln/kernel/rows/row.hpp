@@ -28,7 +28,7 @@ class row_of {
   static constexpr int width = Width;
 
   /// `lines` of the row; `length` is 0 and nothing is touched if the scope has no row left (`active` false).
-  KILN_HOST_CALLS KILN_FN row_of(const Program& program, const lines_type& at, index length, bool active,
+  KILN_HOST_CALLS KILN_FN row_of(const Program& program, const lines_type& at, index_t length, bool active,
                                  scope_type threads, storage& shared)
       : lines(at),
         program_(program),
@@ -47,7 +47,7 @@ class row_of {
     }
   }
 
-  KILN_FN index length() const { return length_; }
+  KILN_FN index_t length() const { return length_; }
 
   /// Combines `each(accumulator, value, column)` over the row; all threads get the result. Every thread starts Width
   /// accumulators from `identity`; `merge` joins them in an order that the configuration fixes.
@@ -58,7 +58,7 @@ class row_of {
       A a[Width];
       KILN_UNROLL
       for (int v = 0; v < Width; ++v) a[v] = identity;
-      chunks(t, [&](index c, int n, const chunk<held, Width>& x) {
+      chunks(t, [&](index_t c, int n, const chunk<held, Width>& x) {
         if (n == Width) {
           KILN_UNROLL
           for (int v = 0; v < Width; ++v) a[v] = each(a[v], program_.value(x[v]), c + v);
@@ -87,7 +87,7 @@ class row_of {
   /// Writes `f(value)` of each element to a line.
   KILN_HOST_CALLS template <class Y, class F>
   KILN_FN void write(const line<Y>& to, F f) {
-    map([&](index c, int n, const chunk<held, Width>& x) {
+    map([&](index_t c, int n, const chunk<held, Width>& x) {
       chunk<float, Width> y;
       KILN_UNROLL
       for (int v = 0; v < Width; ++v) y[v] = f(program_.value(x[v]));
@@ -114,7 +114,7 @@ class row_of {
   const lines_type lines;
 
  private:
-  KILN_FN int valid(index c) const { return length_ - c < Width ? static_cast<int>(length_ - c) : Width; }
+  KILN_FN int valid(index_t c) const { return length_ - c < Width ? static_cast<int>(length_ - c) : Width; }
 
   KILN_HOST_CALLS template <class F>
   KILN_FN void chunks(int t, F&& f) {
@@ -122,10 +122,10 @@ class row_of {
       KILN_UNROLL
       for (int i = 0; i < Items; ++i) {
         const int c = (i * Threads + t) * Width;
-        if (c < length_) f(static_cast<index>(c), valid(c), kept_.of(t)[i]);
+        if (c < length_) f(static_cast<index_t>(c), valid(c), kept_.of(t)[i]);
       }
     } else {
-      for (index c = static_cast<index>(t) * Width; c < length_; c += static_cast<index>(Threads) * Width) {
+      for (index_t c = static_cast<index_t>(t) * Width; c < length_; c += static_cast<index_t>(Threads) * Width) {
         chunk<held, Width> x;
         program_.template load<Width>(lines, c, valid(c), x);
         f(c, valid(c), x);
@@ -135,7 +135,7 @@ class row_of {
 
   struct nothing {};
   const Program& program_;
-  index length_;
+  index_t length_;
   bool active_;
   scope_type threads_;
   storage& shared_;

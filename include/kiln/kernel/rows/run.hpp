@@ -13,7 +13,7 @@ namespace kiln::rows {
 namespace detail {
 /// Most programs have rows of one length; one that cuts long rows into pieces says how long each is.
 template <class Program>
-KILN_FN index length_of(const Program& program, index r, index length) {
+KILN_FN index_t length_of(const Program& program, index_t r, index_t length) {
   if constexpr (requires { program.length_of(r); })
     return program.length_of(r);
   else
@@ -23,13 +23,13 @@ KILN_FN index length_of(const Program& program, index r, index length) {
 
 /// Block `block` of `blocks` takes rows block * Rows ..., then strides over the grid, so any count of rows works.
 KILN_HOST_CALLS template <class Where, class Config, int Width, class Program>
-KILN_FN void run_block(const Program& program, index count, index length, index block, index blocks,
+KILN_FN void run_block(const Program& program, index_t count, index_t length, index_t block, index_t blocks,
                        reduce_storage<Where, Config::threads>& shared) {
-  for (index first = block * Config::rows; first < count; first += blocks * Config::rows) {
+  for (index_t first = block * Config::rows; first < count; first += blocks * Config::rows) {
     block_scope<Where, Config::block>{}.template split<Config::threads>([&](auto threads) {
-      const index r = first + threads.number();
+      const index_t r = first + threads.number();
       const bool active = r < count;
-      const index here = active ? r : first;
+      const index_t here = active ? r : first;
       row_of<Program, Where, Config::threads, Width, Config::items> one(
           program, program.at(here), detail::length_of(program, here, length), active, threads, shared);
       program.run(one);
@@ -61,10 +61,10 @@ inline namespace KILN_ABI {
 
 template <class Config, int Width, class Program>
 __global__ void __launch_bounds__(Config::block)
-    row_kernel(const __grid_constant__ Program program, index count, index length) {
+    row_kernel(const __grid_constant__ Program program, index_t count, index_t length) {
   __shared__ reduce_storage<on_device, Config::threads> shared;
-  run_block<on_device, Config, Width>(program, count, length, static_cast<index>(blockIdx.x),
-                                      static_cast<index>(gridDim.x), shared);
+  run_block<on_device, Config, Width>(program, count, length, static_cast<index_t>(blockIdx.x),
+                                      static_cast<index_t>(gridDim.x), shared);
 }
 
 }  // namespace KILN_ABI
@@ -72,24 +72,24 @@ __global__ void __launch_bounds__(Config::block)
 
 /// One configuration, pinned. `most_blocks` (0: chosen) limits the grid.
 template <class Config, int Width, class Program>
-status run_pinned(const host_executor&, const char*, const Program& program, index count, index length,
-                  index most_blocks = 0) {
+status run_pinned(const host_executor&, const char*, const Program& program, index_t count, index_t length,
+                  index_t most_blocks = 0) {
   reduce_storage<on_host, Config::threads> shared;
-  const index all = ceil_div<index>(count, Config::rows), blocks = most_blocks == 0 ? all : min_of(all, most_blocks);
-  for (index b = 0; b < blocks; ++b) run_block<on_host, Config, Width>(program, count, length, b, blocks, shared);
+  const index_t all = ceil_div<index_t>(count, Config::rows), blocks = most_blocks == 0 ? all : min_of(all, most_blocks);
+  for (index_t b = 0; b < blocks; ++b) run_block<on_host, Config, Width>(program, count, length, b, blocks, shared);
   return {};
 }
 
 #if defined(__CUDACC__)
 inline namespace KILN_ABI {
 template <class Config, int Width, class Program>
-status run_pinned(const device& ex, const char* name, const Program& program, index count, index length,
-                  index most_blocks = 0) {
+status run_pinned(const device& ex, const char* name, const Program& program, index_t count, index_t length,
+                  index_t most_blocks = 0) {
   // Beyond this many a block takes several rows: enough for an even end, few enough that starting them does not show.
-  constexpr index waves = 16, threads_of_sm = 2048;
+  constexpr index_t waves = 16, threads_of_sm = 2048;
   if (most_blocks == 0)
     most_blocks = device_attribute(cudaDevAttrMultiProcessorCount, 128) * (threads_of_sm / Config::block) * waves;
-  const index blocks = min_of<index>(ceil_div<index>(count, Config::rows), most_blocks);
+  const index_t blocks = min_of<index_t>(ceil_div<index_t>(count, Config::rows), most_blocks);
   return launch(ex, name, row_kernel<Config, Width, Program>, {.grid = {blocks, 1, 1}, .block = Config::block}, program,
                 count, length);
 }
@@ -98,7 +98,7 @@ status run_pinned(const device& ex, const char* name, const Program& program, in
 
 /// Runs with the configuration that suits the length of the rows and their alignment.
 template <class Program>
-status run(const host_executor& ex, trace::launch_record record, const Program& program, index count, index length) {
+status run(const host_executor& ex, trace::launch_record record, const Program& program, index_t count, index_t length) {
   record.schedule = "rows";
   trace::scope watch(ex, record);
   if (detail::all_contiguous(program))
@@ -109,7 +109,7 @@ status run(const host_executor& ex, trace::launch_record record, const Program& 
 #if defined(__CUDACC__)
 inline namespace KILN_ABI {
 template <class Program>
-status run(const device& ex, trace::launch_record record, const Program& program, index count, index length) {
+status run(const device& ex, trace::launch_record record, const Program& program, index_t count, index_t length) {
   constexpr int width = chunk_width<Program>;
   const auto with = [&]<class Config, int Width>(Config, std::integral_constant<int, Width>, const char* schedule) {
     record.schedule = schedule;

@@ -24,9 +24,9 @@ struct softmax_program {
   void each_operand(F f) const {
     f(x), f(y);
   }
-  KILN_FN lines at(index r) const { return {x.at(r), y.at(r)}; }
+  KILN_FN lines at(index_t r) const { return {x.at(r), y.at(r)}; }
   template <int Width>
-  KILN_FN void load(const lines& l, index c, int n, chunk<X, Width>& to) const {
+  KILN_FN void load(const lines& l, index_t c, int n, chunk<X, Width>& to) const {
     rows::load(l.x, c, n, to);
   }
   KILN_FN static float value(X v) { return static_cast<float>(v); }
@@ -36,14 +36,14 @@ struct softmax_program {
     const float s = scale;
     const maximum_of larger;
     const float top = one.reduce(
-        -infinity, [=](float a, float v, index) { return larger(a, v * s); }, larger);
+        -infinity, [=](float a, float v, index_t) { return larger(a, v * s); }, larger);
     if (masked && top == -infinity) {
       const float nothing = logarithmic ? -infinity : 0.0f;
       one.write(one.lines.y, [=](float) { return nothing; });
       return;
     }
     const float sum = one.reduce(
-        0.0f, [=](float a, float v, index) { return a + exponential(v * s - top); }, sum_of{});
+        0.0f, [=](float a, float v, index_t) { return a + exponential(v * s - top); }, sum_of{});
     if (logarithmic) {
       const float log_sum = logarithm(sum);
       one.write(one.lines.y, [=](float v) { return v * s - top - log_sum; });
