@@ -77,7 +77,7 @@ TYPED_TEST(attention_arguments, extents_have_to_agree) {
 
 // ATT-08
 TYPED_TEST(attention_arguments, heads_have_to_divide) {
-  const auto heads = [&](index query_heads, index kv_heads) {
+  const auto heads = [&](index_t query_heads, index_t kv_heads) {
     this->q.extents[2] = this->out.extents[2] = this->lse.extents[2] = query_heads;
     this->k.extents[2] = this->v.extents[2] = kv_heads;
     this->expect_refused(errc::bad_shape, {"`q` has " + std::to_string(query_heads), "`k` has " + std::to_string(kv_heads), "multiple"});

@@ -6,8 +6,8 @@
 
 namespace kiln::attn {
 
-inline constexpr index largest_head_dim = 256;
-inline constexpr index most_keys = index{1} << 30;  // numbers of keys are ints in the kernels
+inline constexpr index_t largest_head_dim = 256;
+inline constexpr index_t most_keys = index_t{1} << 30;  // numbers of keys are ints in the kernels
 
 template <class T, int R, class S, int U>
 status check_operand(const char* name, const tensor<T, R, S, U>& v) {
@@ -21,7 +21,7 @@ status check_operand(const char* name, const tensor<T, R, S, U>& v) {
   return {};
 }
 
-inline status check_extent(const char* name, const char* what, index seen, index needed, const char* why) {
+inline status check_extent(const char* name, const char* what, index_t seen, index_t needed, const char* why) {
   if (seen == needed) return {};
   return fail(errc::bad_shape, "operand `", name, "` has ", what, " ", seen, ", needs ", needed, " (", why, ")");
 }
@@ -34,11 +34,11 @@ status check_apart(const char* name, const A& out, const char* other, const B& i
 }
 
 template <class Lengths>
-status check_lengths(const char* name, const Lengths& lengths, index batch, index most) {
+status check_lengths(const char* name, const Lengths& lengths, index_t batch, index_t most) {
   KILN_TRY(check_operand(name, lengths));
   KILN_TRY(check_extent(name, "extent", lengths.extents[0], batch, "the batch of `q`"));
   if constexpr (std::is_same_v<typename Lengths::space, host_space>) {
-    for (index b = 0; b < batch; ++b)
+    for (index_t b = 0; b < batch; ++b)
       if (lengths(b) < 0 || lengths(b) > most)
         return fail(errc::bad_option, "operand `", name, "`: sequence ", b, " has length ", lengths(b), ", needs 0 to ", most);
   }
@@ -56,7 +56,7 @@ status check(const Arguments& p, const given& has) {
   KILN_TRY(check_operand("k", p.k));
   KILN_TRY(check_operand("v", p.v));
   KILN_TRY(check_operand("out", p.out));
-  const index *q = p.q.extents, *k = p.k.extents, *v = p.v.extents, *out = p.out.extents;
+  const index_t *q = p.q.extents, *k = p.k.extents, *v = p.v.extents, *out = p.out.extents;
   KILN_TRY(check_extent("k", "batch", k[0], q[0], "the batch of `q`"));
   KILN_TRY(check_extent("v", "batch", v[0], q[0], "the batch of `q`"));
   KILN_TRY(check_extent("v", "length", v[1], k[1], "the keys of `k`"));

@@ -37,7 +37,7 @@ status check_view(std::string_view call, std::string_view argument, const tensor
   for (int a = 0; a < R; ++a)
     if (v.extents[a] < 0)
       return fail(errc::bad_shape, call, ": ", argument, " has extents ", std::string_view(shape_text(v)),
-                  ", needs extents of 0 or more (a wrong slice, step or index leaves -1)");
+                  ", needs extents of 0 or more (a wrong slice, step or index_t leaves -1)");
   if (!v.empty() && v.data == nullptr)
     return fail(errc::null_pointer, call, ": ", argument, " has extents ", std::string_view(shape_text(v)),
                 " and null data");
@@ -132,11 +132,11 @@ void each_component(const View& v, int number, Take&& take) {
     for (int c = 0; c < f::components; ++c) {
       component_bytes b{};
       b.bytes.data = reinterpret_cast<const unsigned char*>(v.template at<I>(0, c));
-      b.bytes.extents[0] = v.count, b.bytes.extents[1] = static_cast<index>(sizeof(typename f::type));
+      b.bytes.extents[0] = v.count, b.bytes.extents[1] = static_cast<index_t>(sizeof(typename f::type));
       if constexpr (is_soa_v<View>)
-        b.bytes.strides[0] = static_cast<index>(sizeof(typename f::type));
+        b.bytes.strides[0] = static_cast<index_t>(sizeof(typename f::type));
       else
-        b.bytes.strides[0] = static_cast<index>(View::record_bytes);
+        b.bytes.strides[0] = static_cast<index_t>(View::record_bytes);
       b.bytes.strides[1] = 1;
       b.is_const = f::is_const;
       b.view = number;
@@ -177,7 +177,7 @@ status check_outside(std::string_view call, std::string_view argument, const Res
     shared = overlaps(view, result) != overlap::none;
   } else {
     const tensor<const unsigned char, 2, host_space> bytes{
-        reinterpret_cast<const unsigned char*>(result.data), {1, static_cast<index>(sizeof(*result.data))}, {1, 1}};
+        reinterpret_cast<const unsigned char*>(result.data), {1, static_cast<index_t>(sizeof(*result.data))}, {1, 1}};
     each_component(view, 1,
                    [&](const component_bytes& b) { shared = shared || overlaps(b.bytes, bytes) != overlap::none; });
   }

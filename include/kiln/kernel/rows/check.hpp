@@ -44,7 +44,7 @@ status check_same_shape(const char* name, const A& a, const char* other, const B
 
 /// A vector of `needed` elements; `why` says of what.
 template <class T, class S, int U>
-status check_length(const char* name, const tensor<T, 1, S, U>& v, index needed, const char* why) {
+status check_length(const char* name, const tensor<T, 1, S, U>& v, index_t needed, const char* why) {
   if (v.extents[0] != needed)
     return fail(errc::bad_shape, "operand `", name, "`: has ", v.extents[0], " elements, needs ", needed, " (", why,
                 ")");
