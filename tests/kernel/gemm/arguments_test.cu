@@ -8,7 +8,7 @@ namespace {
 template <class E>
 class gemm_arguments_of_calls : public on_executor<E> {
  protected:
-  static constexpr index m = 40, n = 24, k = 32;
+  static constexpr index_t m = 40, n = 24, k = 32;
 
   void SetUp() override {
     on_executor<E>::SetUp();
@@ -121,7 +121,7 @@ TYPED_TEST(gemm_arguments_of_calls, workspace_too_small_for_a_reduction) {
 /// Legal memory that other libraries refuse, or take and then fault on.
 TYPED_TEST(gemm_arguments_of_calls, odd_extents_and_pitches_are_served) {
   const auto ex = this->executor();
-  const index rows = TypeParam::on_host ? 33 : 512, depth = TypeParam::on_host ? 255 : 1023;
+  const index_t rows = TypeParam::on_host ? 33 : 512, depth = TypeParam::on_host ? 255 : 1023;
   expect_product<f16, f16, f16, by_rows, by_rows>(*this, ex, {rows, 40, depth}, 1, {});  // lda = K, odd
   expect_product<f16, f16, f16, by_rows, by_rows>(*this, ex, {rows, 40, depth + 1}, 2, {placed::odd_pitch, placed::packed, placed::packed});  // lda odd, K even
   expect_product<f16, f16, f16, by_rows, by_rows>(*this, ex, {rows, 40, depth - 3}, 3, {placed::wide_pitch, placed::wide_pitch, placed::packed}); // lda 16-byte aligned, K not

@@ -18,7 +18,7 @@ enum { wide, narrow, large, small };
 constexpr int units = 132;
 constexpr bool all[] = {true, true, true, true}, older[] = {false, false, true, true};
 
-constexpr configuration_choice chosen(index m, index n, index k, index batch = 1, const bool (&usable)[4] = all, int multiprocessors = units) {
+constexpr configuration_choice chosen(index_t m, index_t n, index_t k, index_t batch = 1, const bool (&usable)[4] = all, int multiprocessors = units) {
   return choose_configuration({m, n, k, batch}, list, multiprocessors, usable);
 }
 
@@ -26,12 +26,12 @@ static_assert(chosen(4096, 4096, 4096).number == wide);
 static_assert(chosen(8192, 8192, 8192).number == wide);
 
 TEST(gemm_choice, large_problems_get_the_widest_tile) {
-  for (const index size : {4096, 6144, 8192, 16384}) EXPECT_EQ(chosen(size, size, size).number, wide) << size;
+  for (const index_t size : {4096, 6144, 8192, 16384}) EXPECT_EQ(chosen(size, size, size).number, wide) << size;
   EXPECT_EQ(chosen(4096, 4096, 4096, 1, older).number, large);
 }
 
 TEST(gemm_choice, few_rows_get_tiles_that_waste_fewer) {
-  for (const index m : {1, 8, 16, 64}) {
+  for (const index_t m : {1, 8, 16, 64}) {
     EXPECT_NE(chosen(m, 4096, 4096).number, wide) << m;
     EXPECT_EQ(chosen(m, 4096, 4096, 1, older).number, small) << m;
   }
@@ -46,7 +46,7 @@ TEST(gemm_choice, one_small_matrix_gets_the_small_tile) {
 TEST(gemm_choice, a_narrow_tile_where_wide_ones_leave_multiprocessors_idle) { EXPECT_EQ(chosen(1024, 2048, 1024).number, narrow); }
 
 TEST(gemm_choice, few_tiles_and_a_long_k_are_cut) {
-  for (const index m : {128, 256, 512}) {
+  for (const index_t m : {128, 256, 512}) {
     const auto c = chosen(m, 512, 16384);
     EXPECT_TRUE(c.stream) << m;
     EXPECT_TRUE(list[c.number].streams);
@@ -59,10 +59,10 @@ TEST(gemm_choice, k_of_zero_is_not_cut) { EXPECT_FALSE(chosen(512, 512, 0).strea
 TEST(gemm_choice, every_problem_gets_a_usable_kernel) {
   for (int mask = 1; mask < 16; ++mask) {
     const bool usable[4] = {(mask & 1) != 0, (mask & 2) != 0, (mask & 4) != 0, (mask & 8) != 0};
-    for (const index m : {1, 7, 64, 100, 1000, 5000})
-      for (const index n : {1, 33, 256, 4097})
-        for (const index k : {0, 1, 65, 4096})
-          for (const index batch : {1, 3, 1000})
+    for (const index_t m : {1, 7, 64, 100, 1000, 5000})
+      for (const index_t n : {1, 33, 256, 4097})
+        for (const index_t k : {0, 1, 65, 4096})
+          for (const index_t batch : {1, 3, 1000})
             for (const int multiprocessors : {1, 8, 108, 132}) {
               const auto c = chosen(m, n, k, batch, usable, multiprocessors);
               ASSERT_GE(c.number, 0);
@@ -92,7 +92,7 @@ TEST(gemm_choice, the_first_of_equals) {
 TEST(gemm_choice, more_work_is_never_cheaper) {
   for (const auto& c : list) {
     double before = 0;
-    for (index m = 1; m < 3000; m += 37) {
+    for (index_t m = 1; m < 3000; m += 37) {
       const double cycles = plain_cycles({m, 1000, 500, 1}, c, units);
       ASSERT_GE(cycles, before) << m;
       before = cycles;

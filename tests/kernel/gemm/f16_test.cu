@@ -16,24 +16,24 @@ TYPED_TEST(gemm_f16, without_any_unit_stride) { expect_products<f16, f16, f16, s
 TYPED_TEST(gemm_f16, odd_rows_and_odd_pointers) {
   for (const product_extents e : {product_extents{3, 5, 7}, {1, 105, 107}, {1, 705, 705}, {2, 4, 3}, {2, 2, 2}, {1, 1, 1}, {129, 65, 33}})
     for (const placed how : {placed::packed, placed::misaligned}) {
-      const auto d = multiplied<f16, by_rows, by_rows>(*this, this->executor(), e, matrix_of<f16>(e.m, e.k, [](index i, index) { return i + 1; }),
-                                                       matrix_of<f16>(e.k, e.n, [](index, index) { return 1; }), {how, how, how});
-      if (e.m < 60) expect_matrix(d, e.m, e.n, [&](index i, index) { return e.k * (i + 1); });  // exact in float16
+      const auto d = multiplied<f16, by_rows, by_rows>(*this, this->executor(), e, matrix_of<f16>(e.m, e.k, [](index_t i, index_t) { return i + 1; }),
+                                                       matrix_of<f16>(e.k, e.n, [](index_t, index_t) { return 1; }), {how, how, how});
+      if (e.m < 60) expect_matrix(d, e.m, e.n, [&](index_t i, index_t) { return e.k * (i + 1); });  // exact in float16
     }
 }
 
 // GEMM-02
 TYPED_TEST(gemm_f16, row_count_that_is_no_multiple_of_anything) {
   const product_extents e = TypeParam::on_host ? product_extents{147, 24, 512} : product_extents{1471, 256, 512};
-  const auto d = multiplied<f16, by_rows, by_rows>(*this, this->executor(), e, matrix_of<f16>(e.m, e.k, [](index, index) { return 1; }),
-                                                   matrix_of<f16>(e.k, e.n, [](index, index) { return 1; }));
-  expect_matrix(d, e.m, e.n, [](index, index) { return 512; });
+  const auto d = multiplied<f16, by_rows, by_rows>(*this, this->executor(), e, matrix_of<f16>(e.m, e.k, [](index_t, index_t) { return 1; }),
+                                                   matrix_of<f16>(e.k, e.n, [](index_t, index_t) { return 1; }));
+  expect_matrix(d, e.m, e.n, [](index_t, index_t) { return 512; });
 }
 
 // GEMM-11, GLM-01
 TYPED_TEST(gemm_f16, sums_beyond_the_range_of_float16_cancel) {
-  for (const index k : {4096, 13696}) {
-    const auto a = matrix_of<f16>(1, k, [&](index, index l) { return l < k / 2 ? 8 : -8; }), b = matrix_of<f16>(k, 1, [](index, index) { return 8; });
+  for (const index_t k : {4096, 13696}) {
+    const auto a = matrix_of<f16>(1, k, [&](index_t, index_t l) { return l < k / 2 ? 8 : -8; }), b = matrix_of<f16>(k, 1, [](index_t, index_t) { return 8; });
     EXPECT_EQ(as_double((multiplied<f16, by_rows, by_rows>(*this, this->executor(), {1, 1, k}, a, b))[0]), 0);
     EXPECT_EQ(as_double((multiplied<float, by_rows, by_columns>(*this, this->executor(), {1, 1, k}, a, b))[0]), 0);
   }
@@ -41,22 +41,22 @@ TYPED_TEST(gemm_f16, sums_beyond_the_range_of_float16_cancel) {
 
 /// One row, or one column, of ones and K = 1 beside beta * C: more tiles than an axis of a grid can count.
 template <class Fixture, class E, bool Row>
-void expect_long(Fixture& test, const E& ex, index length, std::bool_constant<Row>) {
-  const auto values = matrix_of<f16>(1, length, [](index, index j) { return j % 32; });
+void expect_long(Fixture& test, const E& ex, index_t length, std::bool_constant<Row>) {
+  const auto values = matrix_of<f16>(1, length, [](index_t, index_t j) { return j % 32; });
   auto &a = test.template input<f16>(std::vector<f16>{value_of<f16>(1)}), &b = test.template input<f16>(values);
   auto& c = test.template input<f16>(std::vector<f16>(values.size(), value_of<f16>(1)));
   auto& d = test.template output<f16>(values.size());
-  const index m = Row ? 1 : length, n = Row ? length : 1;
+  const index_t m = Row ? 1 : length, n = Row ? length : 1;
   const auto one = view_on<E>(a.data(), 1, 1), many = view_on<E>(b.data(), m == 1 ? 1 : m, m == 1 ? n : 1);
   const auto sink = store(view_on<E>(d.data(), m, n), axpby(1.0f, acc, 1.0f, view_on<E>(c.data(), m, n)));
   const status s = Row ? gemm(ex, one, many, sink) : gemm(ex, many, one, sink);
   ASSERT_TRUE(s.ok()) << s.message();
-  expect_matrix(d.values(), 1, length, [](index, index j) { return j % 32 + 1; });
+  expect_matrix(d.values(), 1, length, [](index_t, index_t j) { return j % 32 + 1; });
 }
 
 // GEMM-14
 TYPED_TEST(gemm_f16, long_rows_and_columns_Slow) {
-  const index length = TypeParam::on_host ? 256 * 1024 + 3 : 256 * 65536 + 3;
+  const index_t length = TypeParam::on_host ? 256 * 1024 + 3 : 256 * 65536 + 3;
   expect_long(*this, this->executor(), length, std::true_type{});
   expect_long(*this, this->executor(), length, std::false_type{});
 }

@@ -15,7 +15,7 @@ TYPED_TEST(gemm_float, without_any_unit_stride) { expect_products<float, float, 
 // GEMM-09
 TYPED_TEST(gemm_float, zero_extents_launch_nothing_even_with_null_pointers) {
   using E = TypeParam;
-  const auto call = [&](float* p, index batch, index m, index n, index k) {
+  const auto call = [&](float* p, index_t batch, index_t m, index_t n, index_t k) {
     return gemm(this->executor(), view_on<E>(static_cast<const float*>(p), batch, m, k), view_on<E>(static_cast<const float*>(p), batch, k, n), store(view_on<E>(p, batch, m, n), acc));
   };
   auto& untouched = this->template output<float>(16);
@@ -29,25 +29,25 @@ TYPED_TEST(gemm_float, zero_extents_launch_nothing_even_with_null_pointers) {
 }
 
 TYPED_TEST(gemm_float, without_products_the_sums_are_zero) {
-  expect_matrix(multiplied<float, by_rows, by_rows>(*this, this->executor(), {33, 17, 0, 2}, std::vector<float>{}, std::vector<float>{}), 66, 17, [](index, index) { return 0; });
+  expect_matrix(multiplied<float, by_rows, by_rows>(*this, this->executor(), {33, 17, 0, 2}, std::vector<float>{}, std::vector<float>{}), 66, 17, [](index_t, index_t) { return 0; });
 }
 
 // GEMM-13
 TYPED_TEST(gemm_float, batches_beyond_65535_Slow) {
-  for (const index batch : {65535, 65536, 65537, 131073})
-    for (const index size : {1, 16}) {
+  for (const index_t batch : {65535, 65536, 65537, 131073})
+    for (const index_t size : {1, 16}) {
       if (TypeParam::on_host && (size != 1 || batch != 65537)) continue;
-      const index k = size == 1 ? 1 : 8;
-      const auto a = matrix_of<float>(batch, size * k, [](index b, index) { return b % 7; });
+      const index_t k = size == 1 ? 1 : 8;
+      const auto a = matrix_of<float>(batch, size * k, [](index_t b, index_t) { return b % 7; });
       const auto d = multiplied<float, by_rows, by_rows>(*this, this->executor(), {size, size, k, batch}, a, std::vector<float>(static_cast<std::size_t>(batch * k * size), 2));
-      expect_matrix(d, batch, size * size, [&](index b, index) { return 2 * k * (b % 7); });
+      expect_matrix(d, batch, size * size, [&](index_t b, index_t) { return 2 * k * (b % 7); });
     }
 }
 
 // A matrix B serves every batch, and so does a matrix A; M, N and K differ.
 TYPED_TEST(gemm_float, one_matrix_for_all_batches) {
   using E = TypeParam;
-  constexpr index batch = 3, m = 5, n = 7, k = 11;
+  constexpr index_t batch = 3, m = 5, n = 7, k = 11;
   const auto many = small_integers<float>(batch * m * k, 91), few = small_integers<float>(k * n, 92);
   auto &a = this->template input<float>(many), &b = this->template input<float>(few);
   auto &d = this->template output<float>(batch * m * n), &t = this->template output<float>(batch * n * m);
@@ -56,7 +56,7 @@ TYPED_TEST(gemm_float, one_matrix_for_all_batches) {
   ASSERT_TRUE(gemm(this->executor(), va, vb, store(view_on<E>(d.data(), batch, m, n), acc)).ok());
   ASSERT_TRUE(gemm(this->executor(), transposed(vb), transposed(va), store(view_on<E>(t.data(), batch, n, m), acc)).ok());
   std::vector<float> repeated;
-  for (index q = 0; q < batch; ++q) repeated.insert(repeated.end(), few.begin(), few.end());
+  for (index_t q = 0; q < batch; ++q) repeated.insert(repeated.end(), few.begin(), few.end());
   const auto want = product_of({m, n, k, batch}, many, repeated);
   const auto seen = d.values(), turned = t.values();
   for (std::size_t q = 0; q < batch; ++q)

@@ -15,7 +15,7 @@
 namespace kiln::test {
 
 struct product_extents {
-  index m = 1, n = 1, k = 1, batch = 1;
+  index_t m = 1, n = 1, k = 1, batch = 1;
 };
 inline std::ostream& operator<<(std::ostream& to, const product_extents& e) {
   return to << e.batch << " x (" << e.m << " x " << e.n << " x " << e.k << ")";
@@ -34,26 +34,26 @@ constexpr placed any_placement(std::uint64_t bits) { return static_cast<placed>(
 
 template <int Unit>
 struct placement {
-  index extents[3], strides[3];
+  index_t extents[3], strides[3];
   std::size_t span, shift;  ///< elements of the buffer, and before the first
 
-  placement(placed how, index batch, index rows, index cols) : extents{batch, rows, cols}, shift(how == placed::misaligned ? 1 : 0) {
+  placement(placed how, index_t batch, index_t rows, index_t cols) : extents{batch, rows, cols}, shift(how == placed::misaligned ? 1 : 0) {
     constexpr int inner = Unit == by_columns ? 1 : 2, outer = 3 - inner;
-    const index step = Unit == spread_out ? 3 : 1, packed = extents[inner] * step;
+    const index_t step = Unit == spread_out ? 3 : 1, packed = extents[inner] * step;
     strides[inner] = step;
-    strides[outer] = how == placed::odd_pitch ? packed + 2 + (packed + 1) % 2 : how == placed::wide_pitch ? round_up<index>(packed, 16) + 16 : packed;
+    strides[outer] = how == placed::odd_pitch ? packed + 2 + (packed + 1) % 2 : how == placed::wide_pitch ? round_up<index_t>(packed, 16) + 16 : packed;
     strides[0] = strides[outer] * extents[outer] + (how == placed::odd_pitch ? 5 : how == placed::wide_pitch ? 32 : 0);
     span = static_cast<std::size_t>(batch * strides[0]);
   }
-  std::size_t at(index b, index i, index j) const { return static_cast<std::size_t>(b * strides[0] + i * strides[1] + j * strides[2]); }
+  std::size_t at(index_t b, index_t i, index_t j) const { return static_cast<std::size_t>(b * strides[0] + i * strides[1] + j * strides[2]); }
 
   /// Calls `f(place, number)` for each element, numbered as in a packed row-major buffer.
   template <class F>
   void each(F&& f) const {
     std::size_t number = 0;
-    for (index b = 0; b < extents[0]; ++b)
-      for (index i = 0; i < extents[1]; ++i)
-        for (index j = 0; j < extents[2]; ++j) f(at(b, i, j), number++);
+    for (index_t b = 0; b < extents[0]; ++b)
+      for (index_t i = 0; i < extents[1]; ++i)
+        for (index_t j = 0; j < extents[2]; ++j) f(at(b, i, j), number++);
   }
   /// A buffer that holds these elements; the gaps are NaN, or a large integer.
   template <class T>
@@ -109,7 +109,7 @@ inline constexpr bool is_fp8 = std::is_same_v<T, e4m3> || std::is_same_v<T, e5m2
 /// to 24 bits, first-order terms times 1.01. Integers are exact. Hopper's units add 32 products of 8-bit floats at a time to
 /// the sum of a block of 128, and cut each of these 33 terms 13 bits below the largest.
 template <class Ta, class Tb, class E>
-double sum_error(index k, double magnitude) {
+double sum_error(index_t k, double magnitude) {
   if (std::is_integral_v<Ta> && std::is_integral_v<Tb>) return 0;
   const double cut = is_fp8<Ta> && is_fp8<Tb> && !E::on_host ? 4 * 33 * 0x1p-13 : 0;
   return 1.01 * (static_cast<double>(k + 1) * 0x1p-23 + cut) * magnitude;
@@ -132,7 +132,7 @@ bool is_near(Out seen, double exact, double error) {
 /// What was checked, and the first few elements that are wrong.
 class mismatches {
  public:
-  void add(const char* what, index batch, index row, index col, double seen, double exact, double error) {
+  void add(const char* what, index_t batch, index_t row, index_t col, double seen, double exact, double error) {
     if (++count_ > 3) return;
     ADD_FAILURE() << what << " of batch " << batch << ", row " << row << ", column " << col << " is " << seen << ", needs " << exact << " within " << error;
   }
@@ -178,26 +178,26 @@ void expect_product(Fixture& test, const E& ex, const product_extents& e, std::u
   for (std::size_t i = 0; i < d.size(); ++i) {
     const double error = sum_error<Ta, Tb, E>(e.k, want.magnitude[i]);
     if (is_near(d[i], want.value[i], error)) continue;
-    const auto number = static_cast<index>(i);
+    const auto number = static_cast<index_t>(i);
     wrong.add("D", number / (e.m * e.n), number / e.n % e.m, number % e.n, as_double(d[i]), want.value[i], error);
   }
 }
 
 /// Elements f(i, j) of a packed matrix.
 template <class T, class F>
-std::vector<T> matrix_of(index rows, index cols, F&& f) {
+std::vector<T> matrix_of(index_t rows, index_t cols, F&& f) {
   std::vector<T> r;
-  for (index i = 0; i < rows; ++i)
-    for (index j = 0; j < cols; ++j) r.push_back(value_of<T>(static_cast<double>(f(i, j))));
+  for (index_t i = 0; i < rows; ++i)
+    for (index_t j = 0; j < cols; ++j) r.push_back(value_of<T>(static_cast<double>(f(i, j))));
   return r;
 }
 /// Every element of a packed matrix is exactly f(i, j).
 template <class T, class F>
-void expect_matrix(const std::vector<T>& d, index rows, index cols, F&& f) {
+void expect_matrix(const std::vector<T>& d, index_t rows, index_t cols, F&& f) {
   ASSERT_EQ(d.size(), static_cast<std::size_t>(rows * cols));
   mismatches wrong;
-  for (index i = 0; i < rows; ++i)
-    for (index j = 0; j < cols; ++j) {
+  for (index_t i = 0; i < rows; ++i)
+    for (index_t j = 0; j < cols; ++j) {
       const double seen = as_double(d[static_cast<std::size_t>(i * cols + j)]), want = static_cast<double>(f(i, j));
       if (!(seen == want)) wrong.add("D", 0, i, j, seen, want, 0);
     }
@@ -212,12 +212,12 @@ void expect_products(Fixture& test, std::uint64_t seed) {
     const std::uint64_t bits = hash(seed, number);
     expect_product<Ta, Tb, Out, UnitA, UnitB, UnitD, Config>(test, ex, e, bits, {any_placement(bits), any_placement(bits >> 8), any_placement(bits >> 16)});
   };
-  const index odd[] = {1, 7, 33, 65, 128 / static_cast<index>(sizeof(Ta)) + 1};
+  const index_t odd[] = {1, 7, 33, 65, 128 / static_cast<index_t>(sizeof(Ta)) + 1};
   std::uint64_t number = 0;
-  for (const index m : odd)
-    for (const index n : odd)
-      for (const index k : odd) check({m, n, k, 1}, ++number);
-  const auto below = [&](std::uint64_t i, index limit) { return static_cast<index>(hash(seed + 77, i) % static_cast<std::uint64_t>(limit)); };
+  for (const index_t m : odd)
+    for (const index_t n : odd)
+      for (const index_t k : odd) check({m, n, k, 1}, ++number);
+  const auto below = [&](std::uint64_t i, index_t limit) { return static_cast<index_t>(hash(seed + 77, i) % static_cast<std::uint64_t>(limit)); };
   for (std::uint64_t i = 0; i < 10; ++i) check({1 + below(4 * i, 90), 1 + below(4 * i + 1, 90), below(4 * i + 2, 200), 1 + below(4 * i + 3, 3)}, ++number);
   if constexpr (!std::decay_t<decltype(ex)>::on_host)
     for (const product_extents e : {product_extents{300, 520, 391, 1}, {257, 129, 1000, 2}, {1, 4099, 256, 1}, {1031, 8, 72, 3}, {640, 768, 512, 1}}) check(e, ++number);

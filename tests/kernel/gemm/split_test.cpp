@@ -20,9 +20,9 @@ std::vector<Out> split_product(const host_executor& ex, const product_extents& e
   typename kernel::parameters p{};
   p.arguments = arguments;
   EXPECT_TRUE(kernel::program::make_maps(p).ok());
-  const auto rows = static_cast<std::uint32_t>(ceil_div<index>(e.m, kernel::tile_m)), cols = static_cast<std::uint32_t>(ceil_div<index>(e.n, kernel::tile_n));
+  const auto rows = static_cast<std::uint32_t>(ceil_div<index_t>(e.m, kernel::tile_m)), cols = static_cast<std::uint32_t>(ceil_div<index_t>(e.n, kernel::tile_n));
   const work_order w = make_work_order({rows, cols, static_cast<std::uint32_t>(e.batch), 2}, workers,
-                                       static_cast<std::uint32_t>(ceil_div<index>(e.k, kernel::tile_k)), true);
+                                       static_cast<std::uint32_t>(ceil_div<index_t>(e.k, kernel::tile_k)), true);
   EXPECT_EQ(w.streamed > 0, expect_parts);
   guarded_output<unsigned char, host_space> scratch(kernel::split_bytes(w));
   if (scratch.size() != 0) std::memset(scratch.data(), 0, kernel::counter_bytes(w));
@@ -36,7 +36,7 @@ std::vector<Out> split_product(const host_executor& ex, const product_extents& e
   mismatches wrong;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double error = sum_error<T, T, host_executor>(e.k, want.magnitude[i]);
-    const auto number = static_cast<index>(i);
+    const auto number = static_cast<index_t>(i);
     if (!is_near(values[i], want.value[i], error))
       wrong.add("D", number / (e.m * e.n), number / e.n % e.m, number % e.n, as_double(values[i]), want.value[i], error);
   }

@@ -17,9 +17,9 @@ TYPED_TEST(gemm_types, f16_times_int8) { expect_products<f16, std::int8_t, f16, 
 
 template <int UnitA, int UnitB, class Fixture>
 void expect_exact_e4m3(Fixture& test) {
-  const auto d = multiplied<float, UnitA, UnitB>(test, test.executor(), {32, 48, 64}, matrix_of<e4m3>(32, 64, [](index i, index) { return i % 3 - 1; }),
-                                                 matrix_of<e4m3>(64, 48, [](index, index j) { return j % 3 - 1; }));
-  expect_matrix(d, 32, 48, [](index i, index j) { return 64 * (i % 3 - 1) * (j % 3 - 1); });
+  const auto d = multiplied<float, UnitA, UnitB>(test, test.executor(), {32, 48, 64}, matrix_of<e4m3>(32, 64, [](index_t i, index_t) { return i % 3 - 1; }),
+                                                 matrix_of<e4m3>(64, 48, [](index_t, index_t j) { return j % 3 - 1; }));
+  expect_matrix(d, 32, 48, [](index_t i, index_t j) { return 64 * (i % 3 - 1) * (j % 3 - 1); });
 }
 
 // GEMM-19
@@ -34,13 +34,13 @@ TYPED_TEST(gemm_types, e4m3_of_every_layout) {
 TYPED_TEST(gemm_types, e4m3_one_byte_into_a_buffer) {
   const std::vector<e4m3> ones(64 * 64, value_of<e4m3>(1));
   const auto d = multiplied<float, by_rows, by_columns>(*this, this->executor(), {64, 64, 64}, ones, ones, {placed::packed, placed::misaligned, placed::packed});
-  expect_matrix(d, 64, 64, [](index, index) { return 64; });
+  expect_matrix(d, 64, 64, [](index_t, index_t) { return 64; });
 }
 
 // GEMM-18
 TYPED_TEST(gemm_types, rows_of_one_type_times_the_identity_of_another) {
-  const auto rows = [](index i, index) { return i + 1; };
-  const auto identity = [](index k, index j) { return k == j ? 1 : 0; };
+  const auto rows = [](index_t i, index_t) { return i + 1; };
+  const auto identity = [](index_t k, index_t j) { return k == j ? 1 : 0; };
   const product_extents e{16, 16, 16};
   expect_matrix(multiplied<float, by_rows, by_rows>(*this, this->executor(), e, matrix_of<float>(16, 16, rows), matrix_of<f16>(16, 16, identity)), 16, 16, rows);
   expect_matrix(multiplied<bf16, by_rows, by_columns>(*this, this->executor(), e, matrix_of<bf16>(16, 16, rows), matrix_of<float>(16, 16, identity)), 16, 16, rows);

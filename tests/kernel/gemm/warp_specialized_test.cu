@@ -56,7 +56,7 @@ TYPED_TEST(gemm_warp_specialized, floats_of_8_bits_promoted) {
 /// Small integers are exact however few bits the units keep.
 TYPED_TEST(gemm_warp_specialized, fast_accumulation_is_exact_for_small_integers) {
   using E = TypeParam;
-  constexpr index m = 130, n = 70, k = 272;
+  constexpr index_t m = 130, n = 70, k = 272;
   const auto a = small_integers<e4m3>(m * k, 1, -2, 2), b = small_integers<e4m3>(n * k, 2, -2, 2);
   auto &da = this->template input<e4m3>(a), &db = this->template input<e4m3>(b);
   auto& d = this->template output<float>(m * n);

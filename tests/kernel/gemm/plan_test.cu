@@ -1,0 +1,113 @@
+// Plans: made once, run often, and able to say what they do.
+#include <string>
+
+#include <kiln/core/trace.hpp>
+
+#include "tests/kernel/gemm/problem.hpp"
+
+namespace kiln::test {
+namespace {
+
+KILN_ON_EXECUTORS(gemm_plans);
+
+TYPED_TEST(gemm_plans, run_again_on_new_values) {
+  using E = TypeParam;
+  constexpr index m = 33, n = 40, k = 24;
+  auto& a = this->template output<f16>(m * k);
+  const auto values = small_integers<f16>(k * n, 1);
+  auto& b = this->template input<f16>(values);
+  auto& d = this->template output<float>(m * n);
+  const auto plan = plan_gemm(view_on<E>(a.data(), m, k), view_on<E>(b.data(), k, n), store(view_on<E>(d.data(), m, n), acc));
+  ASSERT_TRUE(plan.state().ok());
+  for (std::uint64_t seed = 5; seed < 8; ++seed) {
+    const auto now = small_integers<f16>(m * k, seed);
+    memory<typename E::space>::upload(a.data(), now.data(), now.size() * sizeof(f16));
+    ASSERT_TRUE(plan.run(this->executor()).ok());
+    const auto want = product_of({m, n, k}, now, values);
+    expect_matrix(d.values(), m, n, [&](index i, index j) { return want.value[static_cast<std::size_t>(i * n + j)]; });
+  }
+}
+
+TYPED_TEST(gemm_plans, explain_the_kernel_the_reason_and_the_work) {
+  using E = TypeParam;
+  constexpr index m = 130, n = 70, k = 40;
+  auto &a = this->template input<float>(uniform<float>(m * k, 1)), &b = this->template input<float>(uniform<float>(k * n, 2));
+  auto& d = this->template output<float>(m * n);
+  const auto va = view_on<E>(a.data(), m, k), vb = view_on<E>(b.data(), k, n);
+  const auto sink = store(view_on<E>(d.data(), m, n), acc);
+  const auto chosen = plan_gemm(va, vb, sink).explain();
+  EXPECT_NE(chosen.schedule, nullptr);
+  EXPECT_FALSE(chosen.reason.empty());
+  EXPECT_GT(chosen.tiles, 0);
+  EXPECT_EQ(chosen.operations, 2.0 * m * n * k);
+  EXPECT_EQ(chosen.bytes, 4.0 * (m * k + k * n + m * n));
+  EXPECT_NE(chosen.text().find(chosen.reason), std::string::npos);
+
+  using pinned = config<tile<32, 64, 32>, warp_tile<16, 32>, stages<3>, instructions::simt>;
+  const auto asked = plan_gemm<pinned>(va, vb, sink).explain();
+  EXPECT_STREQ(asked.schedule, "multistage 32x64x32, 3 stages, simt");
+  EXPECT_EQ(asked.reason, "asked for");
+  EXPECT_EQ(asked.tiles, 5 * 2);
+  EXPECT_TRUE(d.untouched());
+}
+
+TYPED_TEST(gemm_plans, of_nothing_run_and_explain) {
+  using E = TypeParam;
+  const float* none = nullptr;
+  const auto plan = plan_gemm(view_on<E>(none, 0, 4), view_on<E>(none, 4, 4), store(view_on<E>(static_cast<float*>(nullptr), 0, 4), acc));
+  EXPECT_TRUE(plan.state().ok());
+  EXPECT_TRUE(plan.run(this->executor()).ok());
+  EXPECT_EQ(plan.workspace_size(), 0u);
+  EXPECT_EQ(plan.explain().operations, 0);
+}
+
+TYPED_TEST(gemm_plans, are_seen_by_a_trace) {
+  using E = TypeParam;
+  auto &a = this->template input<float>(uniform<float>(64, 1)), &b = this->template input<float>(uniform<float>(64, 2));
+  auto& d = this->template output<float>(64);
+  std::vector<trace::launch_record> seen;
+  const trace::sink sink{[](void* to, const trace::launch_record& r) { static_cast<std::vector<trace::launch_record>*>(to)->push_back(r); }, &seen};
+  const auto* before = trace::set_sink(&sink);
+  const status s = gemm(this->executor(), view_on<E>(a.data(), 8, 8), view_on<E>(b.data(), 8, 8), store(view_on<E>(d.data(), 8, 8), acc));
+  trace::set_sink(before);
+  ASSERT_TRUE(s.ok());
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_STREQ(seen[0].program, "gemm");
+  EXPECT_EQ(seen[0].on_host, E::on_host);
+  EXPECT_EQ(seen[0].operations, 2.0 * 8 * 8 * 8);
+  EXPECT_GE(seen[0].seconds, 0);
+}
+
+// Few tiles and a long K: on Hopper they are cut along K where the workspace allows it, stay whole without, and give the same
+// bits in every run of either.
+TYPED_TEST(gemm_plans, cut_along_k_where_the_workspace_allows) {
+  using E = TypeParam;
+  if constexpr (E::on_host) {
+    GTEST_SKIP() << "the host's one worker shares with nobody";
+  } else {
+    constexpr index m = 256, n = 512, k = 16384;
+    const auto a = uniform<bf16>(m * k, 1), b = uniform<bf16>(k * n, 2);
+    auto &da = this->template input<bf16>(a), &db = this->template input<bf16>(b);
+    auto& d = this->template output<float>(m * n);
+    const auto plan = plan_gemm(view_on<E>(da.data(), m, k), view_on<E>(db.data(), k, n), store(view_on<E>(d.data(), m, n), acc));
+    ASSERT_TRUE(plan.state().ok()) << plan.state().message();
+    if (!plan.explain().cut) GTEST_SKIP() << "this GPU's kernels do not cut: " << plan.explain().text();
+    const auto want = product_of({m, n, k}, a, b);
+    auto& scratch = this->template output<unsigned char>(plan.workspace_size());
+    for (const workspace given : {workspace{scratch.data(), scratch.size()}, workspace{}, workspace{scratch.data(), scratch.size() - 1}}) {
+      std::vector<float> first;
+      for (int i = 0; i < 5; ++i) {
+        ASSERT_TRUE(plan.run(E{nullptr, given}).ok());
+        const auto now = d.values();
+        if (i == 0) {
+          first = now;
+          for (std::size_t e = 0; e < now.size(); ++e) ASSERT_TRUE(is_near(now[e], want.value[e], sum_error<bf16, bf16, E>(k, want.magnitude[e]))) << e;
+        }
+        ASSERT_EQ(now, first) << "run " << i;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kiln::test
