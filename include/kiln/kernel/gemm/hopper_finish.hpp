@@ -139,7 +139,7 @@ struct hopper_finish {
     sm90::one_thread(group, [](auto thread) { sm90::tma_wait_read<1>(thread); });
     sm90::named_sync<128>(group, name);
     group.each([&](int thread) {
-      const int t = here(thread);
+      const int t = here(thread) & 127;  // that it is not negative spares the divisions their signs
       const accumulator* r = sums.of(thread);
       // All values before the first store: a store could change what an expression reads, so loads would wait for it.
       vec<typename Sink::element, 2> x[Buffer::cols / 4];
@@ -176,7 +176,7 @@ struct hopper_finish {
       sm90::one_thread(group, [](auto thread) { sm90::tma_wait_read<0>(thread); });
       sm90::named_sync<128>(group, name);
       group.each([&](int thread) {
-        const int t = here(thread);
+        const int t = here(thread) & 127;  // that it is not negative spares the divisions their signs
         KILN_UNROLL
         for (int q = 0; q < products; ++q) {
           KILN_UNROLL
