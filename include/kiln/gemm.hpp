@@ -24,7 +24,7 @@ namespace detail {
 
 /// An operand as [batch, rows, cols] of constant elements; a matrix serves every batch.
 template <class T, int R, class S, int U>
-constexpr auto operand_of(const tensor<T, R, S, U>& v, index batch) {
+constexpr auto operand_of(const tensor<T, R, S, U>& v, index_t batch) {
   const tensor<const std::remove_const_t<T>, R, S, U> c = v;
   if constexpr (R == 2)
     return broadcast<0>(c, batch);
@@ -33,11 +33,11 @@ constexpr auto operand_of(const tensor<T, R, S, U>& v, index batch) {
 }
 
 template <class T, int R, class S, int U>
-constexpr index batch_of(const tensor<T, R, S, U>& v) {
+constexpr index_t batch_of(const tensor<T, R, S, U>& v) {
   return R == 3 ? v.extents[0] : -1;
 }
 template <class V>
-constexpr index batch_of(const dual_operand<V>& d) {
+constexpr index_t batch_of(const dual_operand<V>& d) {
   return batch_of(d.first);
 }
 template <class T, int R, class S, int U>
@@ -50,7 +50,7 @@ constexpr V first_of(const dual_operand<V>& d) {
 }
 template <class A, class B, class... Sinks>
 auto gemm_arguments_of(const A& a, const B& b, const Sinks&... sinks) {
-  index batch = max_of(batch_of(a), batch_of(b));
+  index_t batch = batch_of(a) >= 0 ? batch_of(a) : batch_of(b);
   if (batch < 0) batch = 1;
   const auto a3 = operand_of(a, batch);
   const auto b3 = operand_of(first_of(b), batch);
@@ -61,6 +61,10 @@ auto gemm_arguments_of(const A& a, const B& b, const Sinks&... sinks) {
   if constexpr (is_dual<B>) p.b[1] = operand_of(b.second, batch);
   p.sinks = bundle_of(sinks...);
   p.m = a3.extents[1], p.k = a3.extents[2], p.n = b3.extents[2], p.batch = batch;
+  p.sinks.each([&](const auto& sink, auto number) {
+    if constexpr (!std::remove_cvref_t<decltype(sink)>::reduces)
+      if (sink.template vectors<8>()) p.vector_sinks |= 1u << decltype(number)::value;
+  });
   p.a_vectors = has_vector_rows(p.a);
   p.b_vectors = has_vector_rows(p.b[0]) && (!is_dual<B> || has_vector_rows(p.b[is_dual<B> ? 1 : 0]));
   return p;

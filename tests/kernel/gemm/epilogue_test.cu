@@ -36,8 +36,8 @@ TYPED_TEST(gemm_epilogue, biases_for_rows_and_for_columns) {
   const status s = gemm(this->executor(), zero, also, store(by_row, acc + per_row(one)), store(by_column, acc + per_column(one)), store(by_three, acc + per_column(three)),
                         store(by_matrix, axpby(1.0f, acc, 1.0f, stretched)));
   ASSERT_TRUE(s.ok()) << s.message();
-  expect_matrix(rows->values(), 3, 3, [](index i, index) { return i + 1; });
-  for (const auto* result : {columns, threes, matrices}) expect_matrix(result->values(), 3, 3, [](index, index j) { return j + 1; });
+  expect_matrix(rows->values(), 3, 3, [](index_t i, index_t) { return i + 1; });
+  for (const auto* result : {columns, threes, matrices}) expect_matrix(result->values(), 3, 3, [](index_t, index_t j) { return j + 1; });
 }
 
 // EPI-03: a bias and a residual with extents that no tile divides.
@@ -62,7 +62,7 @@ TYPED_TEST(gemm_epilogue, integers_scaled_in_float) {
     double scaled, as_uint8, as_int8;
   };
   const auto one = [&](std::vector<int8_t> x, std::vector<int8_t> y, float scale) {
-    const auto k = static_cast<index>(x.size());
+    const auto k = static_cast<index_t>(x.size());
     const auto [d, floats] = this->template out<float>(1, 1);
     const auto [u, bytes] = this->template out<std::uint8_t>(1, 1);
     const auto [i, integers] = this->template out<int8_t>(1, 1);

@@ -12,7 +12,7 @@ KILN_ON_EXECUTORS(gemm_plans);
 
 TYPED_TEST(gemm_plans, run_again_on_new_values) {
   using E = TypeParam;
-  constexpr index m = 33, n = 40, k = 24;
+  constexpr index_t m = 33, n = 40, k = 24;
   auto& a = this->template output<f16>(m * k);
   const auto values = small_integers<f16>(k * n, 1);
   auto& b = this->template input<f16>(values);
@@ -24,13 +24,13 @@ TYPED_TEST(gemm_plans, run_again_on_new_values) {
     memory<typename E::space>::upload(a.data(), now.data(), now.size() * sizeof(f16));
     ASSERT_TRUE(plan.run(this->executor()).ok());
     const auto want = product_of({m, n, k}, now, values);
-    expect_matrix(d.values(), m, n, [&](index i, index j) { return want.value[static_cast<std::size_t>(i * n + j)]; });
+    expect_matrix(d.values(), m, n, [&](index_t i, index_t j) { return want.value[static_cast<std::size_t>(i * n + j)]; });
   }
 }
 
 TYPED_TEST(gemm_plans, explain_the_kernel_the_reason_and_the_work) {
   using E = TypeParam;
-  constexpr index m = 130, n = 70, k = 40;
+  constexpr index_t m = 130, n = 70, k = 40;
   auto &a = this->template input<float>(uniform<float>(m * k, 1)), &b = this->template input<float>(uniform<float>(k * n, 2));
   auto& d = this->template output<float>(m * n);
   const auto va = view_on<E>(a.data(), m, k), vb = view_on<E>(b.data(), k, n);
@@ -85,7 +85,7 @@ TYPED_TEST(gemm_plans, cut_along_k_where_the_workspace_allows) {
   if constexpr (E::on_host) {
     GTEST_SKIP() << "the host's one worker shares with nobody";
   } else {
-    constexpr index m = 256, n = 512, k = 16384;
+    constexpr index_t m = 256, n = 512, k = 16384;
     const auto a = uniform<bf16>(m * k, 1), b = uniform<bf16>(k * n, 2);
     auto &da = this->template input<bf16>(a), &db = this->template input<bf16>(b);
     auto& d = this->template output<float>(m * n);

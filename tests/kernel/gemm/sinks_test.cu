@@ -38,9 +38,9 @@ void expect_swiglu(Fixture& test, const product_extents& e, std::uint64_t seed, 
   (void)test;
   const auto d = run(a, w);
   std::vector<T> gate, up;
-  for (index q = 0; q < e.batch; ++q)
-    for (index l = 0; l < e.k; ++l)
-      for (index j = 0; j < e.n; ++j) gate.push_back(w[static_cast<std::size_t>(j * e.k + l)]), up.push_back(w[static_cast<std::size_t>((e.n + j) * e.k + l)]);
+  for (index_t q = 0; q < e.batch; ++q)
+    for (index_t l = 0; l < e.k; ++l)
+      for (index_t j = 0; j < e.n; ++j) gate.push_back(w[static_cast<std::size_t>(j * e.k + l)]), up.push_back(w[static_cast<std::size_t>((e.n + j) * e.k + l)]);
   const auto x = product_of(e, a, gate), y = product_of(e, a, up);
   mismatches wrong;
   for (std::size_t i = 0; i < d.size(); ++i) {
@@ -48,7 +48,7 @@ void expect_swiglu(Fixture& test, const product_extents& e, std::uint64_t seed, 
     const double x_error = sum_error<T, T, host_executor>(e.k, x.magnitude[i]), y_error = sum_error<T, T, host_executor>(e.k, y.magnitude[i]);
     const double silu_error = 1.1 * x_error + 1e-6 * std::abs(silu) + 1e-7;  // silu's slope is below 1.1
     const double error = silu_error * (std::abs(y.value[i]) + y_error) + std::abs(silu) * y_error + 0x1p-24 * std::abs(exact);
-    if (!is_near(d[i], exact, error)) wrong.add("D", 0, static_cast<index>(i) / e.n, static_cast<index>(i) % e.n, as_double(d[i]), exact, error);
+    if (!is_near(d[i], exact, error)) wrong.add("D", 0, static_cast<index_t>(i) / e.n, static_cast<index_t>(i) % e.n, as_double(d[i]), exact, error);
   }
 }
 
@@ -139,7 +139,7 @@ TYPED_TEST(gemm_reductions, in_a_pinned_configuration) {
 
 // Sums of floats depend on their order; the order is the same in every run.
 TYPED_TEST(gemm_reductions, give_the_same_bits_every_time) {
-  constexpr index m = 150, n = 170, k = 90;
+  constexpr index_t m = 150, n = 170, k = 90;
   const auto a = this->in(uniform<float>(m * k, 1), m, k), b = this->in(uniform<float>(k * n, 2), k, n);
   std::vector<std::uint32_t> rows, columns;
   for (int i = 0; i < (TypeParam::on_host ? 2 : 20); ++i) {

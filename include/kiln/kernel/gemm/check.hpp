@@ -26,7 +26,7 @@ status check_operand(const V& v, const char* name, bool unread) {
                 " bytes past a multiple of its element's ", alignof(typename V::value_type));
   if constexpr (V::unit_axis != no_unit) {
     constexpr int outer = V::unit_axis == 2 ? 1 : 2;
-    const index step = v.strides[outer] < 0 ? -v.strides[outer] : v.strides[outer];
+    const index_t step = v.strides[outer] < 0 ? -v.strides[outer] : v.strides[outer];
     if (v.extents[outer] > 1 && step != 0 && step < v.extents[V::unit_axis])
       return fail(errc::bad_stride, "operand `", name, "` has leading dimension ", v.strides[outer],
                   ", needs at least ", v.extents[V::unit_axis], " (or 0 to repeat one ", outer == 1 ? "row" : "column",
