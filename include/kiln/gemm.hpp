@@ -10,6 +10,10 @@
 ///
 /// A zero extent of the output is a success with nothing launched; with k = 0 the sinks get accumulators of 0.
 ///
+/// `gemm<config<...>>` pins a configuration (kernel/gemm/config.hpp). One with warp_specialized runs on the host as well if
+/// <kiln/arch/host/driver.hpp> is included before the call. `host.with_checks()` watches shared memory: a race or a wait
+/// that is missing is a status of code protocol.
+///
 /// Errors: bad_shape, bad_stride, bad_alignment, null_pointer, overlap (an output shares memory with `a`, `b` or partly
 /// with what the epilogue reads), workspace_too_small, unsupported (a pinned configuration, or a GPU for which no code
 /// was built), cuda_error. Each is returned before anything is launched.

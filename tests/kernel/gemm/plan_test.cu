@@ -85,25 +85,27 @@ TYPED_TEST(gemm_plans, cut_along_k_where_the_workspace_allows) {
   if constexpr (E::on_host) {
     GTEST_SKIP() << "the host's one worker shares with nobody";
   } else {
-    constexpr index_t m = 256, n = 512, k = 16384;
-    const auto a = uniform<bf16>(m * k, 1), b = uniform<bf16>(k * n, 2);
-    auto &da = this->template input<bf16>(a), &db = this->template input<bf16>(b);
-    auto& d = this->template output<float>(m * n);
-    const auto plan = plan_gemm(view_on<E>(da.data(), m, k), view_on<E>(db.data(), k, n), store(view_on<E>(d.data(), m, n), acc));
-    ASSERT_TRUE(plan.state().ok()) << plan.state().message();
-    if (!plan.explain().cut) GTEST_SKIP() << "this GPU's kernels do not cut: " << plan.explain().text();
-    const auto want = product_of({m, n, k}, a, b);
-    auto& scratch = this->template output<unsigned char>(plan.workspace_size());
-    for (const workspace given : {workspace{scratch.data(), scratch.size()}, workspace{}, workspace{scratch.data(), scratch.size() - 1}}) {
-      std::vector<float> first;
-      for (int i = 0; i < 5; ++i) {
-        ASSERT_TRUE(plan.run(E{nullptr, given}).ok());
-        const auto now = d.values();
-        if (i == 0) {
-          first = now;
-          for (std::size_t e = 0; e < now.size(); ++e) ASSERT_TRUE(is_near(now[e], want.value[e], sum_error<bf16, bf16, E>(k, want.magnitude[e]))) << e;
+    for (const product_extents e : {product_extents{256, 512, 16384}, {16, 2560, 8192}}) {
+      SCOPED_TRACE(::testing::Message() << e);
+      const auto a = uniform<bf16>(static_cast<std::size_t>(e.m * e.k), 1), b = uniform<bf16>(static_cast<std::size_t>(e.k * e.n), 2);
+      auto &da = this->template input<bf16>(a), &db = this->template input<bf16>(b);
+      auto& d = this->template output<float>(static_cast<std::size_t>(e.m * e.n));
+      const auto plan = plan_gemm(view_on<E>(da.data(), e.m, e.k), view_on<E>(db.data(), e.k, e.n), store(view_on<E>(d.data(), e.m, e.n), acc));
+      ASSERT_TRUE(plan.state().ok()) << plan.state().message();
+      if (!plan.explain().cut) GTEST_SKIP() << "this GPU's kernels do not cut: " << plan.explain().text();
+      const auto want = product_of(e, a, b);
+      auto& scratch = this->template output<unsigned char>(plan.workspace_size());
+      for (const workspace given : {workspace{scratch.data(), scratch.size()}, workspace{}, workspace{scratch.data(), scratch.size() - 1}}) {
+        std::vector<float> first;
+        for (int i = 0; i < 100; ++i) {
+          ASSERT_TRUE(plan.run(E{nullptr, given}).ok());
+          const auto now = d.values();
+          if (i == 0) {
+            first = now;
+            for (std::size_t j = 0; j < now.size(); ++j) ASSERT_TRUE(is_near(now[j], want.value[j], sum_error<bf16, bf16, E>(e.k, want.magnitude[j]))) << j;
+          }
+          ASSERT_EQ(now, first) << "run " << i;
         }
-        ASSERT_EQ(now, first) << "run " << i;
       }
     }
   }
