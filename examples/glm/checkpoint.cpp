@@ -12,21 +12,21 @@ namespace fs = std::filesystem;
 checkpoint::checkpoint(const fs::path& folder) : folder_(folder) {
   if (!fs::is_directory(folder)) fail(folder.string(), ": is not a folder");
   const fs::path single = folder / "model.safetensors";
-  const fs::path index_t = folder / "model.safetensors.index.json";
+  const fs::path list = folder / "model.safetensors.index.json";
   if (fs::exists(single)) {
     files_.push_back(std::make_unique<safetensors_file>(single));
     for (const auto& named : files_.back()->tensors()) file_of_[named.first] = files_.back().get();
-  } else if (fs::exists(index_t)) {
-    open_index(index_t);
+  } else if (fs::exists(list)) {
+    open_index(list);
   } else {
     fail(folder.string(), ": has neither model.safetensors nor model.safetensors.index.json");
   }
 }
 
-void checkpoint::open_index(const fs::path& index_t) {
+void checkpoint::open_index(const fs::path& list) {
   std::map<std::string, const safetensors_file*> opened;
   try {
-    std::ifstream in(index_t, std::ios::binary);
+    std::ifstream in(list, std::ios::binary);
     if (!in) fail("cannot be opened");
     const auto root = nlohmann::json::parse(in);
     if (!root.is_object() || !root.contains("weight_map") || !root["weight_map"].is_object()) {
@@ -47,7 +47,7 @@ void checkpoint::open_index(const fs::path& index_t) {
       file_of_[tensor] = shard;
     }
   } catch (const std::exception& e) {
-    fail(index.string(), ": ", e.what());
+    fail(list.string(), ": ", e.what());
   }
 }
 

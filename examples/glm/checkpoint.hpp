@@ -31,7 +31,7 @@ class checkpoint {
   stored_tensor read(const tensor_name& wanted) const;
 
  private:
-  void open_index(const std::filesystem::path& index_t);
+  void open_index(const std::filesystem::path& list);
   const tensor_entry& entry(const tensor_name& wanted) const;
 
   std::filesystem::path folder_;

@@ -120,9 +120,9 @@ TEST_F(GlmCheckpoint, RefusesIndexesThatDoNotFitTheFiles) {
 // total_size may be a float in older indexes; where both are there, the single file is taken.
 TEST_F(GlmCheckpoint, PrefersTheSingleFileAndIgnoresTotals) {
   fs::copy(model_folder("tiny-glm") / "model.safetensors", folder.path() / "shard.safetensors");
-  nlohmann::json index_t{{"metadata", {{"total_size", 1.5e9}}}};
-  for (const auto& [name, t] : tensors) index_t["weight_map"][name] = "shard.safetensors";
-  write_index(index.dump());
+  nlohmann::json list{{"metadata", {{"total_size", 1.5e9}}}};
+  for (const auto& [name, t] : tensors) list["weight_map"][name] = "shard.safetensors";
+  write_index(list.dump());
   EXPECT_EQ(refusal(), "accepted");
   tensors.erase("model.norm.weight");
   write();
