@@ -3,8 +3,8 @@
 /// `serial`.
 ///
 /// A program for this schedule has `slot`, `scratch`, `state`, `threads` and
-///     steps(p), begin(block, state), load(block, p, tile, step, slot), compute(block, p, tile, step, slot, state),
-///     finish(block, p, tile, state, scratch).
+///     steps(p), begin(block, state), load(block, p, tile, step, slot), fetch(block, p, tile, slot, state),
+///     compute(block, p, tile, step, slot, state), compute_last(block, p, tile, state), finish(block, p, tile, state, scratch).
 #include <kiln/arch/sm80.hpp>
 #include <kiln/schedule/tile_order.hpp>
 #include <kiln/tile/exchange.hpp>
@@ -33,25 +33,32 @@ struct ring_schedule {
         sm80::cp_async_commit(block);
         sm80::cp_async_wait<0>(block);
         sync(block);
+        Program::fetch(block, p, tile, memory.slots[0], state);
         Program::compute(block, p, tile, step, memory.slots[0], state);
+        Program::compute_last(block, p, tile, state);
         sync(block);
       }
-    } else {
-      for (int step = 0; step < Slots - 1; ++step) {
+    } else if (steps > 0) {
+      KILN_NO_UNROLL
+      for (int step = 0; step < Slots; ++step) {
         if (step < steps) Program::load(block, p, tile, step, memory.slots[step]);
         sm80::cp_async_commit(block);
       }
-      int read = 0, write = Slots - 1;
+      sm80::cp_async_wait<Slots - 1>(block);
+      sync(block);
+      Program::fetch(block, p, tile, memory.slots[0], state);
+      int at = 0;
       KILN_NO_UNROLL
       for (int step = 0; step < steps; ++step) {
+        Program::compute(block, p, tile, step, memory.slots[at], state);
         sm80::cp_async_wait<Slots - 2>(block);
-        sync(block);  // this step's slot is full for everyone, and everyone has read the slot that the next load fills
-        // The loads come behind the products, so that they are issued while the matrix units still work.
-        Program::compute(block, p, tile, step, memory.slots[read], state);
-        if (step + Slots - 1 < steps) Program::load(block, p, tile, step + Slots - 1, memory.slots[write]);
+        sync(block);  // the next slot is full for everyone, and everyone has read this one
+        if (step + Slots < steps) Program::load(block, p, tile, step + Slots, memory.slots[at]);
         sm80::cp_async_commit(block);
-        read = read + 1 == Slots ? 0 : read + 1;
-        write = write + 1 == Slots ? 0 : write + 1;
+        at = at + 1 == Slots ? 0 : at + 1;
+        // The last products of this slot run while the first operands of the next one come.
+        Program::compute_last(block, p, tile, state);
+        if (step + 1 < steps) Program::fetch(block, p, tile, memory.slots[at], state);
       }
       sm80::cp_async_wait<0>(block);
       sync(block);

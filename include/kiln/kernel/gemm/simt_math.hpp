@@ -73,6 +73,18 @@ struct simt_math {
       }
     });
   }
+
+  // A slot is read and multiplied in one go; nothing is held from one to the next.
+  template <class Block>
+  struct operands {};
+  template <class Warp, class ATile, class BTile, class Operands>
+  KILN_FN static void begin(Warp, const ATile&, const BTile&, int, int, coord, Operands&) {}
+  template <class Warp, class ATile, class BTile, class Operands, class Acc>
+  KILN_FN static void most(Warp warp, const ATile& a, const BTile& b, int row0, int col0, coord inside, index_t k_inside, Operands&, Acc&& sums) {
+    compute(warp, a, b, row0, col0, inside, k_inside, sums);
+  }
+  template <class Warp, class Operands, class Acc>
+  KILN_FN static void last(Warp, const Operands&, coord, Acc&&) {}
 };
 
 }  // namespace kiln
