@@ -234,6 +234,22 @@ void expect_pinned(Fixture& test, const E& ex, std::initializer_list<product_ext
   }
 }
 
+/// A fixture whose guarded buffers are views at once.
+template <class E>
+class with_views : public on_executor<E> {
+ protected:
+  /// Guarded copies as views.
+  template <class T, class... I>
+  auto in(const std::vector<T>& values, I... extents) {
+    return view_on<E>(this->template input<T>(values).data(), extents...);
+  }
+  template <class T, class... I>
+  auto out(I... extents) {
+    auto& buffer = this->template output<T>((static_cast<std::size_t>(extents) * ...), std::is_integral_v<T> ? prefill::x55 : prefill::nan);
+    return std::pair{view_on<E>(buffer.data(), extents...), &buffer};
+  }
+};
+
 template <class E>
 auto watched(const E& ex) {
   if constexpr (E::on_host) return ex.with_checks();

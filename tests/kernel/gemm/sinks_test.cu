@@ -6,7 +6,7 @@ namespace {
 
 /// Runs with as much workspace as the call asks for.
 template <class E>
-class gemm_sinks : public on_executor<E> {
+class gemm_sinks : public with_views<E> {
  protected:
   template <class Config = automatic, class... Arguments>
   status run(const Arguments&... arguments) {
@@ -17,15 +17,6 @@ class gemm_sinks : public on_executor<E> {
       auto& scratch = this->template output<unsigned char>(plan.workspace_size());
       return plan.run(E{nullptr, {scratch.data(), scratch.size()}});
     }
-  }
-  template <class T, class... I>
-  auto in(const std::vector<T>& values, I... extents) {
-    return view_on<E>(this->template input<T>(values).data(), extents...);
-  }
-  template <class T, class... I>
-  auto out(I... extents) {
-    auto& buffer = this->template output<T>((static_cast<std::size_t>(extents) * ...), std::is_integral_v<T> ? prefill::x55 : prefill::nan);
-    return std::pair{view_on<E>(buffer.data(), extents...), &buffer};
   }
 };
 TYPED_TEST_SUITE(gemm_sinks, executors, executor_names);
