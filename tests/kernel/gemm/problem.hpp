@@ -250,6 +250,16 @@ class with_views : public on_executor<E> {
   }
 };
 
+/// Why warp_specialized cannot run here; empty if it can.
+template <class E>
+std::string no_hopper_here() {
+#if defined(__CUDACC__)
+  if (!E::on_host && (!detail::builds_for_hopper || device_attribute(cudaDevAttrComputeCapabilityMajor, 0) != 9))
+    return "needs a GPU of compute capability 9.0 and a build for sm_90a";
+#endif
+  return {};
+}
+
 template <class E>
 auto watched(const E& ex) {
   if constexpr (E::on_host) return ex.with_checks();

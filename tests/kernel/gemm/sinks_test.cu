@@ -1,4 +1,6 @@
 // Two products over one A, several outputs, and reductions whose parts meet in the workspace.
+#include <kiln/arch/host/driver.hpp>
+
 #include "tests/kernel/gemm/problem.hpp"
 
 namespace kiln::test {
@@ -63,6 +65,7 @@ TYPED_TEST(gemm_sinks, swiglu_of_two_products) {
   }
   swiglu(f16{}, float{}, {33, 65, 100}, 103, config<tile<32, 32, 64>, warp_tile<16, 16>, stages<2>>{});
   if constexpr (!TypeParam::on_host) swiglu(bf16{}, bf16{}, {300, 520, 392}, 104, automatic{});
+  if (no_hopper_here<TypeParam>().empty()) swiglu(bf16{}, f16{}, {130, 70, 72, 2}, 105, config<tile<128, 32, 64>, stages<2>, warp_specialized>{});
 }
 
 /// Small integers: every partial sum is exact, so that each reduction has one right answer.
@@ -126,6 +129,11 @@ TYPED_TEST(gemm_reductions, over_rows_and_columns) {
 
 TYPED_TEST(gemm_reductions, in_a_pinned_configuration) {
   this->template expect<bf16, config<tile<64, 64, 32>, warp_tile<32, 32>, stages<2>>>({100, 70, 40, 2}, 116);
+}
+
+TYPED_TEST(gemm_reductions, in_warp_specialized) {
+  if (const auto why = no_hopper_here<TypeParam>(); !why.empty()) GTEST_SKIP() << why;
+  this->template expect<bf16, config<tile<128, 64, 64>, stages<2>, warp_specialized>>({130, 72, 40, 2}, 117);
 }
 
 // Sums of floats depend on their order; the order is the same in every run.

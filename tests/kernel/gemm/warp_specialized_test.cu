@@ -12,10 +12,7 @@ class gemm_warp_specialized : public on_executor<E> {
  protected:
   void SetUp() override {
     on_executor<E>::SetUp();
-#if defined(__CUDACC__)
-    if (!E::on_host && !this->IsSkipped() && (!detail::builds_for_hopper || device_attribute(cudaDevAttrComputeCapabilityMajor, 0) != 9))
-      GTEST_SKIP() << "needs a GPU of compute capability 9.0 and a build for sm_90a";
-#endif
+    if (const auto why = no_hopper_here<E>(); !this->IsSkipped() && !why.empty()) GTEST_SKIP() << why;
   }
 };
 TYPED_TEST_SUITE(gemm_warp_specialized, executors, executor_names);
@@ -46,6 +43,12 @@ TYPED_TEST(gemm_warp_specialized, bf16_rows_times_columns_in_clusters) {
 TYPED_TEST(gemm_warp_specialized, tiles_of_256_rows) {
   expect_all_orders<f16, f16, float, by_rows, by_rows, config<tile<256, 64, 64>, stages<2>, warp_specialized>>(*this, 54);
 }
+TYPED_TEST(gemm_warp_specialized, tiles_in_turns) {
+  expect_all_orders<f16, f16, f16, by_rows, by_columns, config<tile<64, 64, 64>, stages<3>, ping_pong, warp_specialized>>(*this, 57);
+}
+TYPED_TEST(gemm_warp_specialized, tiles_in_turns_in_clusters) {
+  expect_all_orders<bf16, bf16, float, by_rows, by_columns, config<tile<64, 32, 64>, stages<2>, cluster<2>, ping_pong, warp_specialized>>(*this, 58);
+}
 TYPED_TEST(gemm_warp_specialized, int8) {
   expect_all_orders<std::int8_t, std::int8_t, std::int32_t, by_rows, by_columns, config<tile<128, 64, 128>, stages<2>, warp_specialized>>(*this, 55);
 }
@@ -70,6 +73,26 @@ TYPED_TEST(gemm_warp_specialized, fast_accumulation_is_exact_for_small_integers)
       for (std::size_t l = 0; l < k; ++l) sum += as_double(a[i * k + l]) * as_double(b[j * k + l]);
       ASSERT_EQ(as_double(result[i * n + j]), sum) << i << ", " << j;
     }
+}
+
+/// A pinned configuration has no slower one behind it: what TMA cannot copy is a status that says what is needed.
+TYPED_TEST(gemm_warp_specialized, operands_that_tma_cannot_copy_are_refused) {
+  using E = TypeParam;
+  using pinned = config<tile<128, 64, 64>, stages<3>, warp_specialized>;
+  auto& a = this->template input<f16>(uniform<f16>(4096, 1));
+  auto& d = this->template output<float>(4096);
+  const auto expect = [&](const status& s, errc code, std::initializer_list<const char*> texts) {
+    EXPECT_EQ(name_of(s.code()), name_of(code)) << s.message();
+    for (const char* text : texts) EXPECT_NE(s.message().find(text), std::string::npos) << text << ": " << s.message();
+  };
+  const auto b = transposed(view_on<E>(a.data(), 32, 32));
+  const auto sink = store(view_on<E>(d.data(), 32, 32), acc);
+  expect(gemm<pinned>(this->executor(), pitched(view_on<E>(a.data(), 32, 32), 33), b, sink), errc::bad_stride, {"`a`", "66", "16"});
+  expect(gemm<pinned>(this->executor(), view_on<E>(a.data() + 1, 32, 32), b, sink), errc::bad_alignment, {"`a`", "16"});
+  expect(gemm<pinned>(this->executor(), view_on<E>(a.data(), 32, 32), transposed(view_on<E>(a.data() + 4, 32, 32)), sink), errc::bad_alignment, {"`b`", "16"});
+  expect(gemm<pinned>(this->executor(), view_on<E>(a.data(), 32, 0), transposed(view_on<E>(a.data(), 32, 0)), sink), errc::bad_shape, {"k = 0"});
+  EXPECT_TRUE(d.untouched());
+  EXPECT_TRUE(gemm<pinned>(this->executor(), view_on<E>(a.data(), 32, 32), b, sink).ok());
 }
 
 }  // namespace
