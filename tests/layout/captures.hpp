@@ -10,7 +10,7 @@
 
 namespace kiln::test {
 
-inline std::string capture_path() { return std::string(KILN_TEST_DATA) + "/captures/warp_matrix.txt"; }
+inline std::string capture_path() { return KILN_TEST_DATA "/captures/warp_matrix.txt"; }
 
 /// The records of one experiment, in file order; empty if there is no such file or name.
 inline std::vector<std::vector<int>> captured(const std::string& experiment) {

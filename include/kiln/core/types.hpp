@@ -7,7 +7,6 @@
 namespace kiln {
 
 using index_t = std::int64_t;
-using index = index_t;
 
 /// Row and column of an element, in a matrix or in a tile.
 struct coord {

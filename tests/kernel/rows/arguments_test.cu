@@ -71,9 +71,9 @@ TYPED_TEST(row_arguments, outputs_that_share_memory_are_refused) {
 TYPED_TEST(row_arguments, outputs_need_a_place_for_each_element) {
   auto& out = this->template output<float>(24);
   const auto x = view_on<TypeParam>(this->input(uniform<float>(24, 5)).data(), 4, 6);
-  const index extents[] = {4, 6};
-  for (const auto& strides : {std::array<index, 2>{0, 1}, {6, 0}, {5, 1}}) {
-    const index s[] = {strides[0], strides[1]};
+  const index_t extents[] = {4, 6};
+  for (const auto& strides : {std::array<index_t, 2>{0, 1}, {6, 0}, {5, 1}}) {
+    const index_t s[] = {strides[0], strides[1]};
     const status done = softmax(this->executor(), x, strided_on<TypeParam>(out.data(), extents, s));
     EXPECT_EQ(done.code(), errc::bad_stride) << done.message();
     EXPECT_NE(done.message().find("operand `out`"), std::string::npos) << done.message();
