@@ -20,17 +20,17 @@ std::vector<std::vector<part_of_tile>> parts_of(const work_order& w) {
   for (std::uint32_t worker = 0; worker < w.workers; ++worker) {
     auto place = w.begin(worker);
     std::uint32_t segments = 0;
-    bool whole = false;
+    bool streams = false;
     for (segment s; w.next(place, s); ++segments) {
       if (s.tile >= w.tiles.count()) {
         ADD_FAILURE() << "tile " << s.tile << " of " << w.tiles.count();
         return of;
       }
       EXPECT_GT(s.steps, 0) << "worker " << worker;
-      if (s.tile < w.streamed) {
-        EXPECT_FALSE(whole) << "worker " << worker << " streams after a whole tile";
+      if (s.tile >= w.whole()) {
+        streams = true;
       } else {
-        whole = true;
+        EXPECT_FALSE(streams) << "worker " << worker << " has a whole tile behind parts";
       }
       of[s.tile].push_back({s.first, s.steps, s.part, s.parts, worker, s.owner});
     }
@@ -52,7 +52,7 @@ void expect_complete(const work_order& w) {
       ASSERT_EQ(p.first, step) << "tile " << tile;
       ASSERT_EQ(p.parts, static_cast<int>(parts.size())) << "tile " << tile;
       ASSERT_EQ(p.part, static_cast<int>(i)) << "tile " << tile;
-      if (tile < w.streamed) {
+      if (tile >= w.whole()) {
         ASSERT_EQ(p.owner, parts[0].worker) << "tile " << tile;
         ASSERT_EQ(p.worker, p.owner + static_cast<std::uint32_t>(p.part)) << "tile " << tile;
       }
