@@ -44,7 +44,7 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 # g++ 12 sees overruns in its own std::string (GCC bugs 105329, 105651).
 set(host_warnings -Wall -Wextra -Wconversion)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  list(APPEND host_warnings -Wno-array-bounds -Wno-restrict)
+  list(APPEND host_warnings -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
 endif()
 if(KILN_WERROR)
   list(APPEND host_warnings -Werror)

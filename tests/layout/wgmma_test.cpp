@@ -38,7 +38,7 @@ TEST(wgmma_maps, a_equals_the_ptx_isa) {
 
 /// Lines "name thread x0 y0 x1 y1 ..." of the capture.
 void agrees_with_hardware(const std::string& name, int places, tile_coord (*map)(int thread, int i)) {
-  const std::string path = std::string(KILN_TEST_DATA) + "/captures/wgmma.txt";
+  const std::string path = std::string(KILN_TEST_DATA "/captures/wgmma.txt");
   std::ifstream file(path);
   if (!file) GTEST_SKIP() << path << " is missing: tests/arch/capture_sm90.cu prints it on a GPU";
   std::set<int> threads;
