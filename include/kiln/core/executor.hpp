@@ -6,6 +6,8 @@
 
 #if defined(__CUDACC__)
 #include <cuda_runtime_api.h>
+
+#include <kiln/core/abi.hpp>
 #endif
 
 namespace kiln {
@@ -21,7 +23,7 @@ struct workspace {
   std::size_t bytes = 0;
 };
 
-/// In which order the host driver runs roles whose guards are open, and when asynchronous copies land.
+/// Which role the host driver runs next, and when asynchronous copies land.
 enum class order { eager, late, random };
 
 /// The CPU. Runs the same programs as the device, block after block, in the calling thread's time.
@@ -48,6 +50,10 @@ struct host_executor {
 inline constexpr host_executor host{};
 
 #if defined(__CUDACC__)
+// In the namespace of the architectures, and so in the name of every function that takes one: objects built for different
+// architectures do not share the code that launches their kernels.
+inline namespace KILN_ABI {
+
 /// A CUDA stream of the current device, with scratch memory that the caller owns until the stream has passed the call.
 struct device {
   using space = device_space;
@@ -58,6 +64,8 @@ struct device {
   cudaStream_t stream;
   workspace scratch;
 };
+
+}  // inline namespace KILN_ABI
 #endif
 
 template <class E>

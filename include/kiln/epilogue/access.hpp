@@ -14,9 +14,6 @@
 
 namespace kiln::detail {
 
-/// How memory is read: `cached` goes through the read-only path and is for what no thread of the kernel writes.
-enum class reading { plain, cached };
-
 template <int Bytes>
 struct word;
 template <>
@@ -65,7 +62,7 @@ bool rows_allow_vectors(const tensor<T, R, S, U>& v) {
   return true;
 }
 
-template <reading How, int N, class T>
+template <int N, class T>
 KILN_FN vec<T, N> read_whole(const T* p) {
   vec<T, N> r;
 #if defined(__CUDA_ARCH__)
@@ -76,10 +73,7 @@ KILN_FN vec<T, N> read_whole(const T* p) {
   KILN_UNROLL
   for (int i = 0; i < pieces<T, N>; ++i) {
     const piece* q = reinterpret_cast<const piece*>(p) + i;
-    if constexpr (How == reading::cached)
-      all.w[i] = __ldg(q);
-    else
-      all.w[i] = *q;
+    all.w[i] = *q;
   }
   r = bit_cast<vec<T, N>>(all);
 #else
@@ -103,24 +97,21 @@ KILN_FN void write_whole(T* p, const vec<T, N>& x) {
 #endif
 }
 
-template <reading How, class T>
+template <class T>
 KILN_FN T read_one(const T* p) {
-  if constexpr (How == reading::cached)
-    return read_whole<How, 1>(p)[0];
-  else
-    return *p;
+  return *p;
 }
 
 /// p[0], p[step], ...: `at.count` of them, zeros behind. `Packed` says that step is one.
-template <reading How, bool Packed, int N, class T>
+template <bool Packed, int N, class T>
 KILN_FN vec<T, N> read_some(const T* p, index_t step, const place& at) {
   if constexpr (Packed && N > 1) {
-    if (at.count == N && (at.vectors || is_aligned<T, N>(p))) return read_whole<How, N>(p);
+    if (at.count == N && (at.vectors || is_aligned<T, N>(p))) return read_whole<N>(p);
   }
   vec<T, N> r{};
   KILN_UNROLL
   for (int i = 0; i < N; ++i)
-    if (N == 1 || i < at.count) r[i] = read_one<How>(p + (Packed ? i : i * step));
+    if (N == 1 || i < at.count) r[i] = read_one(p + (Packed ? i : i * step));
   return r;
 }
 

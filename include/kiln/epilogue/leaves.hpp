@@ -2,6 +2,7 @@
 /// The leaves of an expression: accumulators, numbers, and values read from memory.
 #include <kiln/epilogue/access.hpp>
 #include <kiln/epilogue/place.hpp>
+#include <kiln/view/alignment.hpp>
 #include <kiln/view/tensor.hpp>
 
 namespace kiln {
@@ -144,13 +145,13 @@ struct broadcast_node : node {
     if constexpr (Along == detail::along::columns) {
       detail::watch(view, at.batch, at.col + at.count - 1);
       p += at.col * view.stride(1);
-      return detail::widen(detail::read_some<detail::reading::cached, View::unit_axis == 1, N>(p, view.stride(1), at));
+      return detail::widen(detail::read_some< View::unit_axis == 1, N>(p, view.stride(1), at));
     } else {
       if constexpr (Along == detail::along::rows) {
         detail::watch(view, at.batch, at.row);
         p += at.row * view.stride(1);
       }
-      const auto x = convert<value<A>>(detail::read_one<detail::reading::cached>(p));
+      const auto x = convert<value<A>>(detail::read_one(p));
       vec<value<A>, N> r;
       KILN_UNROLL
       for (int i = 0; i < N; ++i) r[i] = x;
@@ -181,7 +182,7 @@ struct broadcast_node : node {
                   batch);
     if (view.data == nullptr && batch * m * n != 0)
       return fail(errc::null_pointer, "`", name, "` in `", where, "` is null, needs ", needed, " values");
-    return {};
+    return check_element_alignment(view, std::string("`") + name + "` in `" + where + "`");
   }
   template <class F>
   void each_tensor(F&& f) const {
@@ -206,7 +207,7 @@ struct element_node : node {
   KILN_FN vec<value<A>, N> eval(const accumulators<A, C, N>&, const place& at) const {
     detail::watch(view, at.batch, at.row, at.col + at.count - 1);
     const element* p = view.data + at.batch * view.stride(0) + at.row * view.stride(1) + at.col * view.stride(2);
-    return detail::widen(detail::read_some<detail::reading::plain, View::unit_axis == 2, N>(p, view.stride(2), at));
+    return detail::widen(detail::read_some<View::unit_axis == 2, N>(p, view.stride(2), at));
   }
 
   template <int N>
@@ -222,7 +223,7 @@ struct element_node : node {
                   batch);
     if (view.data == nullptr && batch * m * n != 0)
       return fail(errc::null_pointer, "`", name, "` in `", where, "` is null, needs ", m, " x ", n, " elements");
-    return {};
+    return check_element_alignment(view, std::string("`elem` in `") + where + "`");
   }
   template <class F>
   void each_tensor(F&& f) const {

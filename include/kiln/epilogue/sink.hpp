@@ -1,6 +1,7 @@
 #pragma once
 /// Sinks: where values go. What is common to all of them, and how their types are checked.
 #include <kiln/epilogue/operation.hpp>
+#include <kiln/view/alignment.hpp>
 #include <kiln/view/overlap.hpp>
 
 namespace kiln {
@@ -11,7 +12,7 @@ namespace kiln {
 ///     using element = ...;                                  // of the output
 ///     static constexpr bool reduces;                        // false: put() writes each place; true: the program folds
 ///     template <int N> bool vectors() const;                // see place::vectors
-///     status check(index batch, index m, index n) const;    // shapes, nulls, strides, overlap with what `expr` reads
+///     status check(index_t batch, index_t m, index_t n) const;    // shapes, nulls, strides, overlap with what `expr` reads
 struct sink {};
 
 template <class T>

@@ -45,6 +45,7 @@ struct store_sink : sink {
     if (view.empty()) return {};
     if (view.data == nullptr)
       return fail(errc::null_pointer, "the view of `store` is null, needs ", m, " x ", n, " elements");
+    KILN_TRY(check_element_alignment(view, "the view of `store`"));
     if (overlaps_itself(view))
       return fail(errc::bad_stride, "the view of `store` has strides ", view.stride(0), ", ", view.stride(1), ", ",
                   view.stride(2), " for ", batch, " x ", m, " x ", n,

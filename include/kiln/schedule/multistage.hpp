@@ -20,7 +20,8 @@ struct ring_schedule {
     shared() = delete;
   };
 
-  /// One tile from first load to last store. Needs all threads of the block and leaves the shared memory free.
+  /// One tile from first load to last store. Needs all threads of the block, and ends without a barrier of theirs: one comes
+  /// before the memory is used again.
   template <class Block>
   KILN_FN static void run(Block block, const typename Program::parameters& p, shared& memory, tile_index tile) {
     typename Program::template state<Block> state;

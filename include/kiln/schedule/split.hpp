@@ -54,6 +54,12 @@ KILN_FN std::uint32_t count_parts(warpgroup_scope<Where> group, std::uint32_t* c
 }
 
 namespace detail {
+KILN_FN float sum_of(float x, float y) { return x + y; }
+/// Wraps past 2^31, as the matrix units do.
+KILN_FN std::int32_t sum_of(std::int32_t x, std::int32_t y) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(x) + static_cast<std::uint32_t>(y));
+}
+
 /// Where sixteen-byte piece i of thread t lies among a group's sums: the pieces of 128 threads follow each other.
 template <class T>
 KILN_FN vec<T, 4>* piece(T* sums, int t, int i) {
@@ -81,7 +87,7 @@ KILN_FN void get_sums(Group group, T* from, fragments<T, N, Group>& to) {
     for (int i = 0; i < N; i += 4) {
       const vec<T, 4> x = *detail::piece(from, t, i / 4);
       KILN_UNROLL
-      for (int e = 0; e < 4; ++e) to.of(t)[i + e] = Add ? to.of(t)[i + e] + x[e] : x[e];
+      for (int e = 0; e < 4; ++e) to.of(t)[i + e] = Add ? detail::sum_of(to.of(t)[i + e], x[e]) : x[e];
     }
   });
 }

@@ -151,13 +151,13 @@ using encode_tiled_function = int (*)(void* map, int kind, std::uint32_t rank, v
 inline encode_tiled_function find_encode_tiled() {
   void* f = nullptr;
   cudaDriverEntryPointQueryResult found{};
+  const cudaError_t e = quiet_call([&] {
 #if CUDART_VERSION >= 12050
-  const cudaError_t e =
-      cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &f, 12000, cudaEnableDefault, &found);
+    return cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &f, 12000, cudaEnableDefault, &found);
 #else
-  const cudaError_t e = cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &f, cudaEnableDefault, &found);
+    return cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &f, cudaEnableDefault, &found);
 #endif
-  if (e != cudaSuccess) (void)cudaGetLastError();
+  });
   return e == cudaSuccess && found == cudaDriverEntryPointSuccess ? reinterpret_cast<encode_tiled_function>(f)
                                                                   : nullptr;
 }

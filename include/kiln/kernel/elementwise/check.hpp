@@ -2,6 +2,7 @@
 /// What a call asks of its views before it launches anything. Messages name the argument, what was seen and what is
 /// needed.
 #include <kiln/core/status.hpp>
+#include <kiln/view/alignment.hpp>
 #include <kiln/view/aos.hpp>
 #include <kiln/view/overlap.hpp>
 #include <kiln/view/tensor.hpp>
@@ -37,11 +38,11 @@ status check_view(std::string_view call, std::string_view argument, const tensor
   for (int a = 0; a < R; ++a)
     if (v.extents[a] < 0)
       return fail(errc::bad_shape, call, ": ", argument, " has extents ", std::string_view(shape_text(v)),
-                  ", needs extents of 0 or more (a wrong slice, step or index_t leaves -1)");
+                  ", needs extents of 0 or more (a wrong slice, step or index leaves -1)");
   if (!v.empty() && v.data == nullptr)
     return fail(errc::null_pointer, call, ": ", argument, " has extents ", std::string_view(shape_text(v)),
                 " and null data");
-  return {};
+  return check_element_alignment(v, std::string(call) + ": " + std::string(argument));
 }
 
 template <class Space, class... Fields>

@@ -47,16 +47,4 @@ struct gemm_arguments {
   void* partials[sink_count + 1];
 };
 
-namespace detail {
-/// A matrix as a batch of one.
-template <class T, class S, int U>
-constexpr auto batched(const tensor<T, 2, S, U>& v) {
-  return broadcast<0>(v, 1);
-}
-template <class T, class S, int U>
-constexpr auto batched(const tensor<T, 3, S, U>& v) {
-  return v;
-}
-}  // namespace detail
-
 }  // namespace kiln

@@ -53,6 +53,7 @@ struct staged_finish {
         using sink_type = std::remove_cvref_t<decltype(sink)>;
         if constexpr (sink_type::reduces) {
           reduce(warp, p, sink, p.partials[decltype(number)::value], batch, first, chunk, row_part, col_part, memory);
+          sync(warp);  // a later sink may overwrite what other lanes of the reduction still read
         } else {
           warp.each([&](int lane) {
             KILN_UNROLL

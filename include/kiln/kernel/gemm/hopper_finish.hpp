@@ -91,6 +91,7 @@ struct hopper_finish {
           using sink_type = std::remove_cvref_t<decltype(sink)>;
           constexpr int i = decltype(number)::value;
           constexpr int cols = chunk_cols<sink_type>;
+          static_assert(Cols % cols == 0);
           KILN_UNROLL
           for (int c = 0; c < Cols; c += cols) {
             if constexpr (stored_by_rows<sink_type>) {
@@ -130,7 +131,7 @@ struct hopper_finish {
 
   /// Columns of a sink that the group takes at a time.
   template <class Sink>
-  static constexpr int chunk_cols = stored_by_rows<Sink> ? 128 / static_cast<int>(sizeof(typename Sink::element)) : Cols < 64 ? Cols : 64;
+  static constexpr int chunk_cols = stored_by_rows<Sink> ? 128 / static_cast<int>(sizeof(typename Sink::element)) : Cols % 64 == 0 ? 64 : 32;
 
   /// Columns [c, c + 128 bytes) of 64 rows that lie inside D, by TMA.
   template <class Group, class Sink, class Map, class Fragment, class Buffer>
@@ -169,7 +170,7 @@ struct hopper_finish {
                                  scratch& memory, int name) {
     constexpr int width = Count < 64 / products ? Count : 64 / products;
     using stage = shared_tile<accumulator, 64, width>;
-    static_assert(sizeof(stage) * products <= sizeof(memory.buffers));
+    static_assert(Count % width == 0 && sizeof(stage) * products <= sizeof(memory.buffers));
     auto* stages = reinterpret_cast<stage*>(memory.buffers);
     KILN_UNROLL
     for (int w = c; w < c + Count; w += width) {

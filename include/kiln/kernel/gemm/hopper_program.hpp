@@ -39,7 +39,7 @@ struct hopper_program {
 
   static_assert(tile_k * static_cast<int>(sizeof(a_type)) == 128, "config: K of a Hopper tile is 128 bytes of the operands");
   static_assert(tile_m % (sharers * 64) == 0, "config: M of a Hopper tile is a multiple of 128, 64 for each of two warpgroups (of 64 with ping_pong)");
-  static_assert(wide_n % 32 == 0 && wide_n <= 256, "config: N of a Hopper tile (twice it with dual) is a multiple of 32, at most 256");
+  static_assert(tile_n % 32 == 0 && wide_n <= 256, "config: N of a warp_specialized tile is a multiple of 32, at most 256, with dual at most 128");
   static_assert(blocks * registers * (promotes ? 3 : 1) <= 192, "config: the accumulators of this tile do not fit into the registers");
   static_assert(Arguments::a_major != major::none && Arguments::b_major != major::none, "gemm: TMA needs a unit stride in both operands");
   static_assert(sizeof(a_type) == 2 || (a_k_major && b_k_major), "gemm: Hopper's 8-bit products need both operands K-major");
@@ -80,6 +80,9 @@ struct hopper_program {
 
   static status make_maps(parameters& p) {
     const auto& x = p.arguments;
+    constexpr index_t most = 0x7ffffe00;  // TMA's coordinates are 32-bit, and the last tile reaches beyond the extent
+    if (x.m > most || x.n > most || x.k > most)
+      return fail(errc::unsupported, "gemm: m, n, k are ", x.m, ", ", x.n, ", ", x.k, ", warp_specialized needs at most ", most, " of each");
     KILN_TRY(sm90::make_tensor_map(p.a, request("a", x.a, a_k_major ? 1 : 2, a_k_major ? tile_m : tile_k)));
     for (int q = 0; q < products; ++q)
       KILN_TRY(sm90::make_tensor_map(p.b[q], request(products == 1 ? "b" : q == 0 ? "b.first" : "b.second", x.b[q], b_k_major ? 2 : 1,

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <string>
 
+#include <kiln/core/abi.hpp>
 #include <kiln/core/trace.hpp>
 #include <kiln/epilogue/sinks.hpp>
 #include <kiln/kernel/gemm/explain.hpp>
@@ -33,6 +34,9 @@ constexpr bool any_hopper(table<Entries...>) {
 }
 
 }  // namespace detail
+
+// In the namespace of the architectures: which kernels a plan knows, and so its layout, depends on them.
+inline namespace KILN_ABI {
 
 template <class Config, class Arguments>
 class gemm_plan {
@@ -200,6 +204,8 @@ class gemm_plan {
     workspace scratch = ex.scratch;
     if constexpr (Executor::on_host)
       if (scratch.bytes < workspace_size()) scratch = own.allocate(workspace_size());
+    if (workspace_size() > 0 && reinterpret_cast<std::uintptr_t>(scratch.data) % 16 != 0)
+      return fail(errc::bad_alignment, "the executor's workspace is not aligned to 16 bytes");
     KILN_TRY(detail::place_partials(p, parts_, scratch, reduction_bytes_));
     gemm_explanation what;
     if (trace::on()) what = explain();
@@ -230,4 +236,5 @@ class gemm_plan {
   int number_ = 0;
 };
 
+}  // inline namespace KILN_ABI
 }  // namespace kiln

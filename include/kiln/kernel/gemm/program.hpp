@@ -55,7 +55,7 @@ struct gemm_program {
   template <class Block>
   struct state {
     fragments<accumulator, math::registers, Block> acc[products];
-    typename math::template operands<Block> held[products];
+    typename math::template operands<Block> held;
   };
 
   KILN_FN static int steps(const parameters& p) { return static_cast<int>(ceil_div<index_t>(p.k, tile_k)); }
@@ -92,21 +92,19 @@ struct gemm_program {
   /// Operands of the first products of a slot, into registers.
   template <class Block>
   KILN_FN static void fetch(Block block, const parameters& p, tile_index t, const slot& s, state<Block>& st) {
-    each_warp(block, p, t, [&](auto warp, int row, int col, coord inside, int q) {
-      math::begin(warp, s.a, s.b[q], row, col, inside, st.held[q]);
-    });
+    each_warp(block, p, t, [&](auto warp, int row, int col, coord inside) { math::begin(warp, s.a, s.b, row, col, inside, st.held); });
   }
   /// All products of a slot but the last ones, whose operands are in registers afterwards: the slot is free when all warps
   /// are here.
   template <class Block>
   KILN_FN static void compute(Block block, const parameters& p, tile_index t, int step, const slot& s, state<Block>& st) {
-    each_warp(block, p, t, [&](auto warp, int row, int col, coord inside, int q) {
-      math::most(warp, s.a, s.b[q], row, col, inside, p.k - static_cast<index_t>(step) * tile_k, st.held[q], sums_of(warp, st, q));
+    each_warp(block, p, t, [&](auto warp, int row, int col, coord inside) {
+      math::most(warp, s.a, s.b, row, col, inside, p.k - static_cast<index_t>(step) * tile_k, st.held, sums_of(warp, st));
     });
   }
   template <class Block>
   KILN_FN static void compute_last(Block block, const parameters& p, tile_index t, state<Block>& st) {
-    each_warp(block, p, t, [&](auto warp, int, int, coord inside, int q) { math::last(warp, st.held[q], inside, sums_of(warp, st, q)); });
+    each_warp(block, p, t, [&](auto warp, int, int, coord inside) { math::last(warp, st.held, inside, sums_of(warp, st)); });
   }
 
   template <class Block>
@@ -123,19 +121,18 @@ struct gemm_program {
   }
 
  private:
-  /// Calls `f(warp, row, col, inside, product)` with the place of each warp's tile in the block's, and what of it is in D.
+  /// Calls `f(warp, row, col, inside)` with the place of each warp's tile in the block's, and what of it is in D.
   template <class Block, class F>
   KILN_FN static void each_warp(Block block, const parameters& p, tile_index t, F&& f) {
     block.template split<32>([&](auto warp) {
       const int row = warp.number() / warps_n * warp_m, col = warp.number() % warps_n * warp_n;
       const coord inside{p.m - static_cast<index_t>(t.row) * tile_m - row, p.n - static_cast<index_t>(t.col) * tile_n - col};
-      KILN_UNROLL
-      for (int q = 0; q < products; ++q) f(warp, row, col, inside, q);
+      f(warp, row, col, inside);
     });
   }
   template <class Warp, class State>
-  KILN_FN static auto sums_of(Warp warp, State& st, int q) {
-    return [&st, warp, q](int lane) -> accumulator* { return st.acc[q].of(warp.first + lane); };
+  KILN_FN static auto sums_of(Warp warp, State& st) {
+    return [&st, warp](int lane, int q) -> accumulator* { return st.acc[q].of(warp.first + lane); };
   }
 };
 

@@ -75,13 +75,16 @@ struct simt_math {
   }
 
   // A slot is read and multiplied in one go; nothing is held from one to the next.
+  static constexpr int products = Arguments::products;
   template <class Block>
   struct operands {};
   template <class Warp, class ATile, class BTile, class Operands>
-  KILN_FN static void begin(Warp, const ATile&, const BTile&, int, int, coord, Operands&) {}
+  KILN_FN static void begin(Warp, const ATile&, const BTile (&)[products], int, int, coord, Operands&) {}
   template <class Warp, class ATile, class BTile, class Operands, class Acc>
-  KILN_FN static void most(Warp warp, const ATile& a, const BTile& b, int row0, int col0, coord inside, index_t k_inside, Operands&, Acc&& sums) {
-    compute(warp, a, b, row0, col0, inside, k_inside, sums);
+  KILN_FN static void most(Warp warp, const ATile& a, const BTile (&b)[products], int row0, int col0, coord inside, index_t k_inside, Operands&,
+                           Acc&& sums) {
+    KILN_UNROLL
+    for (int q = 0; q < products; ++q) compute(warp, a, b[q], row0, col0, inside, k_inside, [&](int lane) { return sums(lane, q); });
   }
   template <class Warp, class Operands, class Acc>
   KILN_FN static void last(Warp, const Operands&, coord, Acc&&) {}

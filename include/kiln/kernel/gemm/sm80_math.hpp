@@ -20,6 +20,7 @@ struct sm80_math {
                 "gemm: the sm80 instructions take f16, bf16, int8, e4m3 or e5m2; float32 takes instructions::simt");
   static_assert(WM % 16 == 0 && WN % 16 == 0, "config: an sm80 warp tile is a multiple of 16 x 16");
 
+  static constexpr int products = Arguments::products;
   static constexpr int bits = 8 * static_cast<int>(sizeof(element));
   static constexpr int depth = sm80::mma_k<element>;
   static constexpr int rows = WM / 16, cols = WN / 8, registers = rows * cols * 4;
@@ -34,26 +35,22 @@ struct sm80_math {
     return {r / 4 / cols * 16 + c.row, r / 4 % cols * 8 + c.col};
   }
 
-  /// Registers that hold the operands of two steps of K: one is multiplied while the other is fetched.
+  /// Registers that hold the operands of two steps of K: one is multiplied while the other is fetched. All products share A.
   template <class Block>
   struct operands {
     fragments<std::uint32_t, rows * 4, Block> a[2];
-    fragments<std::uint32_t, cols * 2, Block> b[2];
+    fragments<std::uint32_t, cols * 2, Block> b[products][2];
   };
   static constexpr int steps = K / depth;
   static_assert(steps % 2 == 0, "config: K of the tile holds an even number of the instruction's steps");
 
   /// Fetches the operands of step `s` of the warp tile at (row0, col0). The host leaves out those outside the matrix.
   template <class Warp, class ATile, class BTile, class Operands>
-  KILN_FN static void fetch(Warp warp, const ATile& a, const BTile& b, int row0, int col0, coord inside, int s, Operands& o) {
+  KILN_FN static void fetch(Warp warp, const ATile& a, const BTile (&b)[products], int row0, int col0, coord inside, int s, Operands& o) {
     const int k = s * depth;
     const auto a_at = [&](int lane) {
       const tile_coord c = a_k_major ? ldmatrix_a<bits>(lane) : ldmatrix_a_trans(lane);
       return a_k_major ? a.at(row0 + c.row, c.col) : a.at(c.row, row0 + c.col);
-    };
-    const auto b_at = [&](int lane) {
-      const tile_coord c = b_k_major ? ldmatrix_b<bits>(lane) : ldmatrix_b_trans(lane);
-      return b_k_major ? b.at(col0 + c.row, c.col) : b.at(c.row, col0 + c.col);
     };
     KILN_UNROLL
     for (int i = 0; i < rows; ++i) {
@@ -65,40 +62,52 @@ struct sm80_math {
         sm80::ldmatrix_trans<4>(warp, [&](int lane) { return a_at(lane).address(k, 16 * i); }, registers_of);
     }
     KILN_UNROLL
-    for (int j = 0; j < cols; j += 2) {
-      if (Warp::host && 8 * j >= inside.col) break;
-      const auto registers_of = [&](int lane) { return o.b[s % 2].of(warp.first + lane) + 2 * j; };
-      if constexpr (b_k_major)
-        sm80::ldmatrix<4>(warp, [&](int lane) { return b_at(lane).address(8 * j, k); }, registers_of);
-      else
-        sm80::ldmatrix_trans<4>(warp, [&](int lane) { return b_at(lane).address(k, 8 * j); }, registers_of);
+    for (int q = 0; q < products; ++q) {
+      const auto b_at = [&](int lane) {
+        const tile_coord c = b_k_major ? ldmatrix_b<bits>(lane) : ldmatrix_b_trans(lane);
+        return b_k_major ? b[q].at(col0 + c.row, c.col) : b[q].at(c.row, col0 + c.col);
+      };
+      KILN_UNROLL
+      for (int j = 0; j < cols; j += 2) {
+        if (Warp::host && 8 * j >= inside.col) break;
+        const auto registers_of = [&](int lane) { return o.b[q][s % 2].of(warp.first + lane) + 2 * j; };
+        if constexpr (b_k_major)
+          sm80::ldmatrix<4>(warp, [&](int lane) { return b_at(lane).address(8 * j, k); }, registers_of);
+        else
+          sm80::ldmatrix_trans<4>(warp, [&](int lane) { return b_at(lane).address(k, 8 * j); }, registers_of);
+      }
     }
   }
 
-  /// sums += A * B of step `s`. `sums(lane)` gives the lane's registers.
+  /// sums += A * B of step `s`. `sums(lane, product)` gives the lane's registers.
   template <class Warp, class Operands, class Acc>
   KILN_FN static void multiply(Warp warp, const Operands& o, int s, coord inside, Acc&& sums) {
     KILN_UNROLL
-    for (int i = 0; i < rows; ++i) {
-      if (Warp::host && 16 * i >= inside.row) break;
+    for (int q = 0; q < products; ++q) {
       KILN_UNROLL
-      for (int j = 0; j < cols; ++j) {
-        if (Warp::host && 8 * j >= inside.col) break;
-        sm80::mma<element>(
-            warp, [&](int lane) { return o.a[s % 2].of(warp.first + lane) + 4 * i; },
-            [&](int lane) { return o.b[s % 2].of(warp.first + lane) + 2 * j; }, [&](int lane) { return sums(lane) + (i * cols + j) * 4; });
+      for (int i = 0; i < rows; ++i) {
+        if (Warp::host && 16 * i >= inside.row) break;
+        KILN_UNROLL
+        for (int j = 0; j < cols; ++j) {
+          if (Warp::host && 8 * j >= inside.col) break;
+          sm80::mma<element>(
+              warp, [&](int lane) { return o.a[s % 2].of(warp.first + lane) + 4 * i; },
+              [&](int lane) { return o.b[q][s % 2].of(warp.first + lane) + 2 * j; },
+              [&](int lane) { return sums(lane, q) + (i * cols + j) * 4; });
+        }
       }
     }
   }
 
   /// The first fetch of a slot.
   template <class Warp, class ATile, class BTile, class Operands>
-  KILN_FN static void begin(Warp warp, const ATile& a, const BTile& b, int row0, int col0, coord inside, Operands& o) {
+  KILN_FN static void begin(Warp warp, const ATile& a, const BTile (&b)[products], int row0, int col0, coord inside, Operands& o) {
     fetch(warp, a, b, row0, col0, inside, 0, o);
   }
   /// All of a slot but its last products; afterwards the slot has been read.
   template <class Warp, class ATile, class BTile, class Operands, class Acc>
-  KILN_FN static void most(Warp warp, const ATile& a, const BTile& b, int row0, int col0, coord inside, index_t, Operands& o, Acc&& sums) {
+  KILN_FN static void most(Warp warp, const ATile& a, const BTile (&b)[products], int row0, int col0, coord inside, index_t, Operands& o,
+                           Acc&& sums) {
     KILN_UNROLL
     for (int s = 0; s + 1 < steps; ++s) {
       fetch(warp, a, b, row0, col0, inside, s + 1, o);

@@ -83,7 +83,7 @@ struct sound_gemm {
   static_assert(M != hopper_unit, "gemm: warp_specialized needs a unit stride in both operands; with_unit<axis>(view) promises one");
   static_assert(M != hopper_8_bits, "gemm: warp_specialized needs 8-bit operands with K along memory: A by rows, B by columns (transposed(w))");
   static_assert(M != hopper_m, "config: M of a warp_specialized tile is a multiple of 128, 64 for each of two warpgroups; with ping_pong of 64");
-  static_assert(M != hopper_n, "config: N of a warp_specialized tile (twice it with dual) is a multiple of 32, at most 256");
+  static_assert(M != hopper_n, "config: N of a warp_specialized tile is a multiple of 32, at most 256, with dual at most 128");
   static_assert(M != hopper_k, "config: K of a warp_specialized tile is 128 bytes of the operands: 64 elements of 16 bits, 128 of 8");
   static_assert(M != hopper_registers, "config: the accumulators of this tile do not fit into the registers");
   static_assert(M != hopper_boxes, "config: the loads of B do not share out over the cluster; take cluster<1> or <2>, and N of 64 a block where B lies by rows");
@@ -193,7 +193,7 @@ constexpr gemm_mistake mistake_of_hopper() {
   else if constexpr (Arguments::a_major == major::none || Arguments::b_major == major::none) return hopper_unit;
   else if constexpr (bytes == 1 && !both_k) return hopper_8_bits;
   else if constexpr (tile::m % (64 * sharers) != 0 || tile::m < 64 * sharers) return hopper_m;
-  else if constexpr (wide_n % 32 != 0 || wide_n > 256 || wide_n < 32) return hopper_n;
+  else if constexpr (tile::n % 32 != 0 || wide_n > 256 || wide_n < 32) return hopper_n;
   else if constexpr (tile::k * bytes != 128) return hopper_k;
   else if constexpr (tile::m / (64 * sharers) * wide_n / 2 * (fp8 && Config::promoted ? 3 : 1) > 192) return hopper_registers;
   else if constexpr (Config::cluster_size < 1 || boxes % Config::cluster_size != 0 || (Arguments::b_major == major::mn && tile::n % panel != 0)) return hopper_boxes;

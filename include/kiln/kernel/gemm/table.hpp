@@ -82,14 +82,13 @@ constexpr auto hopper_configurations() {
         entry<config<tile<128, wide, k>, stages<4>, cluster<2>, warp_specialized>, 1, 1810, 2500>,
         // A group multiplies while the other finishes: epilogues cost little, and waves are half as long.
         entry<config<tile<128, narrow, k>, stages<5>, cluster<2>, ping_pong, warp_specialized>, 1, 1570, 800>>;
-    // A box of B that runs along N holds 64 columns: fewer do not make a tile, and three do not share out over two blocks.
+    // A box of B that runs along N holds 64 columns, and three of them do not share out over two blocks.
     constexpr bool along_n = Arguments::b_major == major::mn;
-    constexpr int third = 192 / Arguments::products, few = 64 / Arguments::products;
     // Where 192 columns fill the waves better than 256.
-    using middle = entry<config<tile<128, third, k>, stages<4>, cluster<(along_n ? 1 : 2)>, warp_specialized>, 1, 1770, 2500>;
+    using middle = entry<config<tile<128, 192, k>, stages<4>, cluster<(along_n ? 1 : 2)>, warp_specialized>, 1, 1770, 2500>;
     // Few rows: enough tiles for all multiprocessors, at the price of more bytes from the L2.
-    using small = entry<config<tile<128, few, k>, stages<7>, warp_specialized>, 1, 1020, 2500>;
-    if constexpr (along_n && Arguments::products == 2) return large{};
+    using small = entry<config<tile<128, 64, k>, stages<7>, warp_specialized>, 1, 1020, 2500>;
+    if constexpr (Arguments::products == 2) return large{};
     else return large{} + table<middle, small>{};
   }
 }
@@ -104,7 +103,7 @@ constexpr auto configurations() {
     return table<entry<config<tile<32, 32, k>, warp_tile<32, 32>, serial, instructions::simt>, 1, 1, 0>>{};
   } else if constexpr (sm80_multiplies<Arguments>) {
     // Small tiles, so that a few rows or few tiles still reach all multiprocessors.
-    using small = table<entry<config<tile<64, 64, k>, warp_tile<32, 32>, stages<3>, multistage, instructions::sm80>, 3, 650, 2500>>;
+    using small = table<entry<config<tile<64, 64 / half, k>, warp_tile<32, 32 / half>, stages<3>, multistage, instructions::sm80>, 3, 650, 2500>>;
     // Four warps of 64 x 64, the most products for a byte of shared memory; two blocks hide each other's waits.
     using large = table<
         entry<config<tile<128, 128 / half, k>, warp_tile<64, 64 / half>, stages<3>, multistage, instructions::sm80>, 2, 950, 4000>>;

@@ -2,6 +2,7 @@
 /// Checks of the row kernels' arguments. Each gives a sentence with the operand, the value seen and the value needed.
 #include <kiln/core/status.hpp>
 #include <kiln/kernel/rows/operand.hpp>
+#include <kiln/view/alignment.hpp>
 #include <kiln/view/overlap.hpp>
 
 namespace kiln::rows {
@@ -15,7 +16,7 @@ status check_view(const char* name, const tensor<T, R, S, U>& v) {
                   ", needs at least 0");
   if (v.data == nullptr && !v.empty())
     return fail(errc::null_pointer, "operand `", name, "`: data is null, needs ", v.size(), " elements");
-  return {};
+  return check_element_alignment(v, std::string("operand `") + name + "`");
 }
 
 /// An output: moreover each element is written once.

@@ -4,8 +4,8 @@
 /// A program says what it reads and writes (`lines`), what it keeps of each element (`held`), and in `run(row)` its
 /// phases:
 ///
-///     float m = row.reduce(-infinity, [](float a, float x, index) { return larger(a, x); }, maximum_of{});
-///     row.map([&](index c, int n, const auto& kept) { ... store(lines.y, c, n, ...); });
+///     float m = row.reduce(-infinity, [](float a, float x, index_t) { return larger(a, x); }, maximum_of{});
+///     row.map([&](index_t c, int n, const auto& kept) { ... store(lines.y, c, n, ...); });
 ///
 /// Every output is written in the last phase, so a row may be its own output, and rows too long for registers may be
 /// read again in each phase.
