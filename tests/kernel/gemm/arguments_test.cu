@@ -87,6 +87,21 @@ TYPED_TEST(gemm_arguments_of_calls, address_that_is_no_multiple_of_the_element) 
 }
 
 // EPI-15
+TYPED_TEST(gemm_arguments_of_calls, epilogue_tensors_at_addresses_that_are_no_multiple_of_the_element) {
+  using E = TypeParam;
+  auto& values = this->template input<float>(uniform<float>(41 * 24, 9));
+  const auto* odd = reinterpret_cast<const float*>(reinterpret_cast<const unsigned char*>(values.data()) + 2);
+  this->expect_refused(gemm(this->executor(), this->a(), this->b(), store(this->d(), acc + per_column(view_on<E>(odd, this->n)))), errc::bad_alignment,
+                       {"`per_column`", "2 bytes", "4"});
+  this->expect_refused(gemm(this->executor(), this->a(), this->b(), store(this->d(), acc + elem(view_on<E>(odd, this->m, this->n)))), errc::bad_alignment,
+                       {"`elem`", "2 bytes", "4"});
+  auto* d = reinterpret_cast<f16*>(reinterpret_cast<unsigned char*>(this->d_->data()) + 1);
+  this->expect_refused(gemm(this->executor(), this->a(), this->b(), store(view_on<E>(d, 39, this->n), acc)), errc::bad_shape, {"39 x 24"});
+  this->expect_refused(gemm(this->executor(), slice(this->a(), 0, 0, 39), this->b(), store(view_on<E>(d, 39, this->n), acc)), errc::bad_alignment,
+                       {"`store`", "1 bytes", "2"});
+  this->expect_next_call_right();
+}
+
 TYPED_TEST(gemm_arguments_of_calls, outputs_that_share_memory) {
   using E = TypeParam;
   auto& both = this->template output<f16>(64 * 64);

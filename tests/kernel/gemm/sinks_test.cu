@@ -66,6 +66,8 @@ TYPED_TEST(gemm_sinks, swiglu_of_two_products) {
   swiglu(f16{}, float{}, {33, 65, 100}, 103, config<tile<32, 32, 64>, warp_tile<16, 16>, stages<2>>{});
   if constexpr (!TypeParam::on_host) swiglu(bf16{}, bf16{}, {300, 520, 392}, 104, automatic{});
   if (no_hopper_here<TypeParam>().empty()) swiglu(bf16{}, f16{}, {130, 70, 72, 2}, 105, config<tile<128, 32, 64>, stages<2>, warp_specialized>{});
+  // A width that is no multiple of 64, over two tiles.
+  if (no_hopper_here<TypeParam>().empty()) swiglu(bf16{}, bf16{}, {130, 200, 72}, 106, config<tile<128, 96, 64>, stages<2>, warp_specialized>{});
 }
 
 /// Small integers: every partial sum is exact, so that each reduction has one right answer.

@@ -17,7 +17,7 @@ class gemm_warp_specialized : public on_executor<E> {
 };
 TYPED_TEST_SUITE(gemm_warp_specialized, executors, executor_names);
 
-constexpr std::initializer_list<product_extents> few = {{1, 1, 1, 1}, {200, 100, 136, 1}, {130, 65, 33, 2}};
+constexpr std::initializer_list<product_extents> few = {{1, 1, 1, 1}, {200, 200, 136, 1}, {130, 65, 33, 2}};
 
 template <class Ta, class Tb, class Out, int UnitA, int UnitB, class Config, class Fixture>
 void expect_all_orders(Fixture& test, std::uint64_t seed) {
@@ -51,6 +51,12 @@ TYPED_TEST(gemm_warp_specialized, tiles_in_turns_in_clusters) {
 }
 TYPED_TEST(gemm_warp_specialized, int8) {
   expect_all_orders<std::int8_t, std::int8_t, std::int32_t, by_rows, by_columns, config<tile<128, 64, 128>, stages<2>, warp_specialized>>(*this, 55);
+}
+/// Widths that are no multiple of 64, over two tiles: what one tile stores must end where the next begins.
+TYPED_TEST(gemm_warp_specialized, widths_between_the_powers_of_two) {
+  expect_all_orders<bf16, bf16, bf16, by_rows, by_columns, config<tile<128, 96, 64>, stages<2>, warp_specialized>>(*this, 59);
+  expect_all_orders<bf16, bf16, std::int8_t, by_rows, by_columns, config<tile<128, 96, 64>, stages<2>, warp_specialized>>(*this, 60);
+  expect_all_orders<f16, f16, float, by_rows, by_columns, config<tile<128, 160, 64>, stages<2>, cluster<2>, warp_specialized>>(*this, 61);
 }
 TYPED_TEST(gemm_warp_specialized, floats_of_8_bits_promoted) {
   expect_all_orders<e4m3, e5m2, bf16, by_rows, by_columns, config<tile<128, 64, 128>, stages<2>, warp_specialized>>(*this, 56);
