@@ -87,9 +87,9 @@ constexpr auto hopper_configurations() {
     // Where 192 columns fill the waves better than 256.
     using middle = entry<config<tile<128, 192, k>, stages<4>, cluster<(along_n ? 1 : 2)>, warp_specialized>, 1, 1770, 2500>;
     // Few rows: enough tiles for all multiprocessors, at the price of more bytes from the L2.
-    using small = entry<config<tile<128, 64, k>, stages<7>, warp_specialized>, 1, 1020, 2500>;
+    using few_rows = entry<config<tile<128, 64, k>, stages<7>, warp_specialized>, 1, 1020, 2500>;
     if constexpr (Arguments::products == 2) return large{};
-    else return large{} + table<middle, small>{};
+    else return large{} + table<middle, few_rows>{};
   }
 }
 
@@ -103,12 +103,12 @@ constexpr auto configurations() {
     return table<entry<config<tile<32, 32, k>, warp_tile<32, 32>, serial, instructions::simt>, 1, 1, 0>>{};
   } else if constexpr (sm80_multiplies<Arguments>) {
     // Small tiles, so that a few rows or few tiles still reach all multiprocessors.
-    using small = table<entry<config<tile<64, 64 / half, k>, warp_tile<32, 32 / half>, stages<3>, multistage, instructions::sm80>, 3, 650, 2500>>;
+    using compact = table<entry<config<tile<64, 64 / half, k>, warp_tile<32, 32 / half>, stages<3>, multistage, instructions::sm80>, 3, 650, 2500>>;
     // Four warps of 64 x 64, the most products for a byte of shared memory; two blocks hide each other's waits.
     using large = table<
         entry<config<tile<128, 128 / half, k>, warp_tile<64, 64 / half>, stages<3>, multistage, instructions::sm80>, 2, 950, 4000>>;
-    if constexpr (builds_only_for_hopper && hopper_multiplies<Arguments>) return hopper_configurations<Arguments>() + small{};
-    else return hopper_configurations<Arguments>() + large{} + small{};
+    if constexpr (builds_only_for_hopper && hopper_multiplies<Arguments>) return hopper_configurations<Arguments>() + compact{};
+    else return hopper_configurations<Arguments>() + large{} + compact{};
   } else {
     return hopper_configurations<Arguments>() +
            table<entry<config<tile<128, 128 / half, k>, warp_tile<64, 32 / half>, stages<(k == 32 ? 3 : 2)>, multistage, instructions::simt>, 1, 100, 3000>,
