@@ -202,7 +202,6 @@ struct element_node : node {
     return std::is_same_v<Space, typename View::space>;
   }
 
-  // Not through the read-only path: an output may lie in the same place.
   template <int N, class A, int C>
   KILN_FN vec<value<A>, N> eval(const accumulators<A, C, N>&, const place& at) const {
     detail::watch(view, at.batch, at.row, at.col + at.count - 1);

@@ -19,8 +19,6 @@ struct reduction_sink : sink {
   static constexpr bool reduces = true;
   static constexpr reduction op = Op;
   static constexpr reduced_axis over = Over;
-  /// The result does not depend on the order of folding, so atomics on the bits would do.
-  static constexpr bool order_free = Op != reduction::sum;
   /// Partial results: int32 or float.
   template <class A>
   using partial = typename E::template value<A>;

@@ -9,6 +9,16 @@
 
 namespace kiln {
 
+/// The widest swizzle whose panels a row of `cols` elements fills.
+template <class T>
+KILN_FN constexpr swizzle swizzle_for(int cols) {
+  const int bytes = cols * static_cast<int>(sizeof(T));
+  return bytes % 128 == 0  ? swizzle::b128
+         : bytes % 64 == 0 ? swizzle::b64
+         : bytes % 32 == 0 ? swizzle::b32
+                           : swizzle::none;
+}
+
 /// Storage of Rows x Cols elements, the layout of a TMA box and of a K-major wgmma operand.
 ///
 /// With a swizzle, columns are cut into panels as wide as the swizzle, [panel][row][bytes of a panel], and each panel

@@ -8,12 +8,6 @@
 
 namespace kiln::attn {
 
-template <class T>
-KILN_FN constexpr swizzle swizzle_of(int cols) {
-  const int bytes = cols * static_cast<int>(sizeof(T));
-  return bytes % 128 == 0 ? swizzle::b128 : bytes % 64 == 0 ? swizzle::b64 : swizzle::b32;
-}
-
 template <class Arguments, class Config>
 struct program {
   using value = typename Arguments::value_type;
@@ -26,7 +20,7 @@ struct program {
   using parameters = Arguments;
   using tile = query_tile;
   template <int Rows>
-  using lines = shared_tile<typename math::tile_value, Rows, Config::dim, swizzle_of<typename math::tile_value>(Config::dim)>;
+  using lines = shared_tile<typename math::tile_value, Rows, Config::dim, swizzle_for<typename math::tile_value>(Config::dim)>;
   struct resident {
     lines<rows> q;
     typename math::scratch of_warp[warps];

@@ -9,16 +9,6 @@
 
 namespace kiln {
 
-/// The widest swizzle whose panels a row of `cols` elements fills.
-template <class T>
-KILN_FN constexpr swizzle swizzle_for(int cols) {
-  const int bytes = cols * static_cast<int>(sizeof(T));
-  return bytes % 128 == 0  ? swizzle::b128
-         : bytes % 64 == 0 ? swizzle::b64
-         : bytes % 32 == 0 ? swizzle::b32
-                           : swizzle::none;
-}
-
 template <class Arguments, class Config>
 struct gemm_program {
   using a_type = typename Arguments::a_type;
