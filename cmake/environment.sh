@@ -1,12 +1,13 @@
-# Sourced by the Makefile. Sets PRESET (host or device), EXECUTOR (a phrase that says why) and JOBS.
+# Sourced by the Makefile and by CI. Sets PRESET (host or device), EXECUTOR (a phrase that says why) and JOBS.
 
 # Where NVIDIA's packages put the compiler if PATH does not say.
 if [ -z "${CUDACXX:-}" ] && ! command -v nvcc >/dev/null 2>&1 && [ -x /usr/local/cuda/bin/nvcc ]; then
   export CUDACXX=/usr/local/cuda/bin/nvcc
 fi
 nvcc="${CUDACXX:-$(command -v nvcc || true)}"
-gpu="$(nvidia-smi -L 2>/dev/null | sed -n 's/^GPU 0: \(.*\) (UUID.*/\1/p')"
-nvcc_version="$("${nvcc:-false}" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\),.*/\1/p')"
+# Each may be missing: no failure, also where the caller has set -e and pipefail.
+gpu="$({ nvidia-smi -L 2>/dev/null || true; } | sed -n 's/^GPU 0: \(.*\) (UUID.*/\1/p')"
+nvcc_version="$({ "${nvcc:-false}" --version 2>/dev/null || true; } | sed -n 's/.*release \([0-9.]*\),.*/\1/p')"
 
 PRESET=host
 if [ -z "$gpu" ]; then
@@ -22,7 +23,7 @@ fi
 
 # A compile takes up to 1.5 GB.
 cores="$(nproc 2>/dev/null || echo 2)"
-memory_kib="$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo 2>/dev/null)"
+memory_kib="$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo 2>/dev/null || true)"
 JOBS=$(( ${memory_kib:-4000000} / 1500000 ))
 [ "$JOBS" -lt "$cores" ] || JOBS="$cores"
 [ "$JOBS" -ge 1 ] || JOBS=1
