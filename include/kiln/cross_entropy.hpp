@@ -1,0 +1,92 @@
+#pragma once
+/// Cross-entropy of rows of logits with one target class each, and their log-sum-exp.
+#include <kiln/kernel/rows/check.hpp>
+#include <kiln/kernel/rows/cross_entropy.hpp>
+#include <kiln/kernel/rows/run.hpp>
+
+namespace kiln {
+
+struct cross_entropy_options {
+  std::int64_t ignore_index = -100;  ///< rows with this target have loss 0
+  float label_smoothing = 0;         ///< in [0, 1]: the share of the target that is spread evenly over all classes
+};
+
+namespace rows {
+template <executor Executor, class X, int R, class S, int U, class Id, class SI, int UI, class L, class SL, int UL>
+status cross_entropy_checked(const Executor& ex, const tensor<X, R, S, U>& logits, const tensor<Id, 1, SI, UI>& targets,
+                             const tensor<L, 1, SL, UL>& loss,
+                             const std::type_identity_t<tensor<float, 1, SL, no_unit>>* log_sum,
+                             const cross_entropy_options& options, std::int32_t* flag) {
+  using id_type = std::remove_const_t<Id>;
+  static_assert(std::is_same_v<id_type, std::int32_t> || std::is_same_v<id_type, std::int64_t>,
+                "cross_entropy takes targets of int32 or int64");
+  static_assert(std::is_same_v<L, float>, "cross_entropy writes float");
+  check_spaces<Executor, tensor<X, R, S, U>, tensor<Id, 1, SI, UI>, tensor<L, 1, SL, UL>>();
+  check_float<X>();
+  KILN_TRY(check_view("logits", logits));
+  KILN_TRY(check_view("targets", targets));
+  KILN_TRY(check_output("loss", loss));
+  KILN_TRY(check_length("targets", targets, count(logits), "the rows of `logits`"));
+  KILN_TRY(check_length("loss", loss, count(logits), "the rows of `logits`"));
+  KILN_TRY(check_apart("loss", loss, "logits", logits));
+  KILN_TRY(check_apart("loss", loss, "targets", targets));
+  if (log_sum != nullptr) {
+    KILN_TRY(check_output("log_sum", *log_sum));
+    KILN_TRY(check_length("log_sum", *log_sum, count(logits), "the rows of `logits`"));
+    KILN_TRY(check_apart("log_sum", *log_sum, "logits", logits));
+    KILN_TRY(check_apart("log_sum", *log_sum, "targets", targets));
+    KILN_TRY(check_apart("log_sum", *log_sum, "loss", loss));
+  }
+  if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
+    return fail(errc::bad_option, "option `label_smoothing`: saw ", options.label_smoothing,
+                ", needs a number from 0 to 1");
+  if (loss.empty()) return {};
+  if (length(logits) < 1)
+    return fail(errc::bad_shape, "operand `logits`: has ", length(logits), " columns, needs at least 1 class");
+  cross_entropy_program<std::remove_const_t<X>, id_type> program{
+      input_of(logits),
+      each_row(tensor<const id_type, 1, SI, no_unit>(targets)),
+      each_row(loss),
+      log_sum == nullptr ? operand<float>{} : each_row(*log_sum),
+      options.ignore_index,
+      options.label_smoothing,
+      flag};
+  return run(ex, {.program = "cross_entropy", .bytes = bytes_of(logits, targets, loss)}, program, count(logits),
+             length(logits));
+}
+}  // namespace rows
+
+/// loss[r] = log(sum_c exp(x_c)) - ((1 - s) * x_t + s * mean_c x_c) of row r, with its target t and label smoothing s.
+///
+/// `logits` of rank 1 to 4 (leading axes are rows), of float, f16 or bf16, any strides; `targets` int32 or int64 and
+/// `loss` float, with one element for each row. Each row is read once, twice with smoothing if registers do not hold
+/// it. Statistics are float32, and logits far from zero cost no digits of the loss.
+///
+/// A target equal to `ignore_index` gives loss 0 and its row's values do not matter. Any other target outside [0,
+/// classes) gives NaN, so that it shows in every mean, and sets `flag` (if not null: one int32 in the executor's
+/// memory, which the caller sets to 0) to 1; nothing is read at such a place. A target whose logit is -inf has loss
+/// inf; with smoothing so has every row with a logit of -inf. A row with a NaN or +inf, or of -inf alone, gives NaN.
+///
+/// No rows: success, nothing written. Errors: bad_shape (also rows without classes), bad_stride, null_pointer, overlap,
+/// bad_option (label_smoothing outside [0, 1]).
+template <executor Executor, class X, int R, class S, int U, class Id, class SI, int UI, class L, class SL, int UL>
+status cross_entropy(const Executor& ex, const tensor<X, R, S, U>& logits, const tensor<Id, 1, SI, UI>& targets,
+                     const tensor<L, 1, SL, UL>& loss, cross_entropy_options options = {},
+                     std::int32_t* flag = nullptr) {
+  return rows::cross_entropy_checked(ex, logits, targets, loss, nullptr, options, flag);
+}
+
+/// As above, and log_sum[r] = log(sum_c exp(x_c)) of every row, ignored ones too: what a backward pass or a penalty on
+/// the normaliser needs. It is -inf for a row of -inf alone, inf for one with +inf.
+template <executor Executor, class X, int R, class S, int U, class Id, class SI, int UI, class L, class SL, int UL,
+          class M, class SM, int UM>
+status cross_entropy(const Executor& ex, const tensor<X, R, S, U>& logits, const tensor<Id, 1, SI, UI>& targets,
+                     const tensor<L, 1, SL, UL>& loss, const tensor<M, 1, SM, UM>& log_sum,
+                     cross_entropy_options options = {}, std::int32_t* flag = nullptr) {
+  static_assert(std::is_same_v<M, float>, "cross_entropy writes float");
+  rows::check_spaces<Executor, tensor<M, 1, SM, UM>>();
+  const tensor<float, 1, SM, no_unit> any_stride = log_sum;
+  return rows::cross_entropy_checked(ex, logits, targets, loss, &any_stride, options, flag);
+}
+
+}  // namespace kiln
