@@ -46,8 +46,7 @@ status copy(const Executor& ex, const From& from, const To& to) {
   using to_type = typename To::value_type;
   constexpr bool here = elementwise::in_memory_of<Executor, From, To>, writes = !std::is_const_v<typename To::element>;
   constexpr bool ranks = From::rank == To::rank;
-  constexpr bool converts =
-      std::is_convertible_v<from_type, to_type> || (is_numeric_v<from_type> && is_numeric_v<to_type>);
+  constexpr bool converts = elementwise::stores_as<from_type, to_type>;
   static_assert(
       here,
       "copy: both views need to lie in the executor's memory: host_view for kiln::host, device_view for kiln::device");
@@ -86,7 +85,7 @@ template <executor Executor, class To, class T>
 status fill(const Executor& ex, const To& to, const T& value) {
   using stored = typename To::value_type;
   constexpr bool here = elementwise::in_memory_of<Executor, To>, writes = !std::is_const_v<typename To::element>;
-  constexpr bool converts = std::is_convertible_v<T, stored> || (is_numeric_v<T> && is_numeric_v<stored>);
+  constexpr bool converts = elementwise::stores_as<T, stored>;
   static_assert(
       here,
       "fill: the view needs to lie in the executor's memory: host_view for kiln::host, device_view for kiln::device");

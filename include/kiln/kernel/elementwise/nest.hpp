@@ -83,13 +83,13 @@ loop_nest<R, N> make_nest(const index_t (&extents)[R], const index_t (&strides)[
 }
 
 /// The smallest number of single elements after which all operands with a unit inner stride are aligned for chunks of
-/// V, or -1 where there is none. `sizes` are the operands' element sizes.
+/// V, or -1 where there is none. `sizes` are the operands' element sizes; an operand of size 0 is not moved in chunks.
 template <int R, int N>
 index_t aligned_head(const loop_nest<R, N>& nest, const void* const (&data)[N], const int (&sizes)[N], int v) {
   constexpr int inner = R - 1;
   bool any = false;
   for (int k = 0; k < N; ++k) {
-    if (nest.strides[k][inner] != 1) continue;
+    if (nest.strides[k][inner] != 1 || sizes[k] == 0) continue;
     any = true;
     const int width = access_bytes(static_cast<std::size_t>(sizes[k] * v));
     for (int a = 0; a < inner; ++a)
@@ -99,8 +99,9 @@ index_t aligned_head(const loop_nest<R, N>& nest, const void* const (&data)[N], 
   for (index_t head = 0; head < v; ++head) {
     bool good = true;
     for (int k = 0; k < N && good; ++k)
-      good = nest.strides[k][inner] != 1 || is_aligned(static_cast<const unsigned char*>(data[k]) + head * sizes[k],
-                                                       access_bytes(static_cast<std::size_t>(sizes[k] * v)));
+      good = nest.strides[k][inner] != 1 || sizes[k] == 0 ||
+             is_aligned(static_cast<const unsigned char*>(data[k]) + head * sizes[k],
+                        access_bytes(static_cast<std::size_t>(sizes[k] * v)));
     if (good) return head;
   }
   return -1;

@@ -33,6 +33,20 @@ KILN_FN void load_elements(const T* from, index_t stride, T (&to)[C]) {
   }
 }
 
+template <int C, class T>
+KILN_FN void store_elements(T* to, index_t stride, const T (&from)[C]) {
+  if (C > 1 && stride == 1) {
+    store_chunk(to, from);
+  } else {
+    KILN_UNROLL
+    for (int i = 0; i < C; ++i) to[i * stride] = from[i];
+  }
+}
+
+/// Whether a value of type From may be stored as To.
+template <class From, class To>
+inline constexpr bool stores_as = std::is_convertible_v<From, To> || (is_numeric_v<From> && is_numeric_v<To>);
+
 template <int R, class F, class Out, class... In>
 struct tensor_map {
   static constexpr int operands = 1 + static_cast<int>(sizeof...(In));
@@ -75,13 +89,7 @@ struct tensor_map {
     KILN_UNROLL
     for (int i = 0; i < C; ++i) results[i] = detail::stored_as<Out>(f(static_cast<compute_t<In>>(values.v[i])...));
     const index_t stride = nest.strides[0][R - 1];
-    Out* to = out + nest.offset(0, row) + at * stride;
-    if (C > 1 && stride == 1) {
-      store_chunk(to, results);
-    } else {
-      KILN_UNROLL
-      for (int i = 0; i < C; ++i) to[i * stride] = results[i];
-    }
+    store_elements(out + nest.offset(0, row) + at * stride, stride, results);
   }
 };
 

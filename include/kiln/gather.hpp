@@ -1,0 +1,61 @@
+#pragma once
+/// Elements by number: rows of a table, the columns of a choice, tokens into the slots of a batch.
+///
+///     gather<0>(ex, table, ids, rows);     // rows(t, :) = table(ids(t), :)
+///     scatter<0>(ex, rows, ids, table);    // table(ids(t), :) = rows(t, :)
+///     gather<1>(ex, x, best, out);         // best of x's rank: out(i, j) = x(i, best(i, j))
+///
+/// Ids are int32 or int64, counted from 0: a vector along the axis, or a view of the shape of the side that they are
+/// not counted in. Values convert as in `copy`; any strides, one launch.
+///
+/// Ids outside the axis never reach memory. On the host, which can look, they are an error (bad_option) and nothing is
+/// written. On the device only the kernel sees them: it gathers a zero and scatters nothing there, and `flag` (if not
+/// null: one int32 in device memory, which the caller sets to 0) becomes 1.
+#include <cstdint>
+#include <kiln/kernel/elementwise/indexed.hpp>
+
+namespace kiln {
+
+/// Checks ids that the host can read: bad_option with the first outside [0, extent) and its coordinates.
+template <class Id, int R, int U>
+status check_ids(const tensor<Id, R, host_space, U>& ids, index_t extent) {
+  return elementwise::check_places("ids", ids, extent);
+}
+
+/// to(..., i, ...) = from(..., id, ...), where i and id count along `Axis` (negative: from the last) and id is ids(i),
+/// or ids at all coordinates of `to`.
+///
+/// Refused: extents that differ on another axis, ids of another shape (bad_shape); null data; a result with a repeated
+/// axis (bad_stride); a result that shares memory with the input or the ids (overlap).
+template <int Axis, executor Executor, class From, class Ids, class To>
+requires(is_tensor_v<From>&& is_tensor_v<Ids>&& is_tensor_v<To>) status
+    gather(const Executor& ex, const From& from, const Ids& ids, const To& to, std::int32_t* flag = nullptr) {
+  using call = elementwise::indexed_call<Executor, Axis, From, Ids, To>;
+  static_assert(call::here, "gather: all views need to lie in the executor's memory");
+  static_assert(call::writes, "gather: the last view is written to and needs elements that are not const");
+  static_assert(call::ranks, "gather: input and result need the same number of axes; the ids as many, or one");
+  static_assert(call::has_axis, "gather<Axis> needs an axis of the views");
+  static_assert(call::integers, "gather: ids need to be int32 or int64");
+  static_assert(call::converts, "gather: the elements of the first view do not convert to those of the last");
+  if constexpr (call::good) return elementwise::move_indexed<true, call::axis>(ex, "gather", from, ids, to, flag);
+}
+
+/// to(..., id, ...) = from(..., i, ...), with ids(i), or ids at all coordinates of `from`; elements that no id names
+/// stay. Where an id comes twice, each element of that place comes from one of the two, and which is not defined:
+/// neighbours may come from different ones.
+///
+/// Refused: as `gather` does.
+template <int Axis, executor Executor, class From, class Ids, class To>
+requires(is_tensor_v<From>&& is_tensor_v<Ids>&& is_tensor_v<To>) status
+    scatter(const Executor& ex, const From& from, const Ids& ids, const To& to, std::int32_t* flag = nullptr) {
+  using call = elementwise::indexed_call<Executor, Axis, From, Ids, To>;
+  static_assert(call::here, "scatter: all views need to lie in the executor's memory");
+  static_assert(call::writes, "scatter: the last view is written to and needs elements that are not const");
+  static_assert(call::ranks, "scatter: input and result need the same number of axes; the ids as many, or one");
+  static_assert(call::has_axis, "scatter<Axis> needs an axis of the views");
+  static_assert(call::integers, "scatter: ids need to be int32 or int64");
+  static_assert(call::converts, "scatter: the elements of the first view do not convert to those of the last");
+  if constexpr (call::good) return elementwise::move_indexed<false, call::axis>(ex, "scatter", from, ids, to, flag);
+}
+
+}  // namespace kiln
