@@ -10,9 +10,8 @@ const reference& one_case::expected() {
 
 void one_case::check(const launcher& launch, const std::string& name, epilogue e, accumulation how, const memory& d,
                      std::size_t step, element type, std::int64_t columns, std::int64_t pitch) {
-  need(cudaMemset(d.at(), 0xff, step), "cudaMemset");  // a NaN in every float, -1 in an integer
+  poison(d.at(), step);
   const stream s;
-  need(cudaDeviceSynchronize(), "cudaMemset");
   launch(s, 0);
   s.wait();
   const double worst = expected().worst(e, how, d.at(), type, columns, pitch);
@@ -111,19 +110,9 @@ int one_case::index_of(const std::string& name) const {
 timing one_case::run(benchmark::State& state) {
   reference_.reset();
   const timing t = measure(launchers_, p.sets, global_settings().timing);
-  const double own = t.microseconds[0];
-  for (auto _ : state) state.SetIterationTime(own * 1e-6);
-  for (std::size_t i = 0; i < names_.size(); ++i) {
-    state.counters[names_[i] + "_us"] = t.microseconds[i];
-    if (i > 0) state.counters["vs_" + names_[i]] = t.microseconds[i] / own;
-  }
-  state.counters["Tops"] = p.operations() / own * 1e-6;
-  state.counters["graphs"] = t.graphs;
-  state.counters["copies"] = p.sets;
+  report(state, t, names_, p.sets);
+  state.counters["Tops"] = p.operations() / t.microseconds[0] * 1e-6;
   state.counters["lt_algorithms"] = lt_algorithms_;
-  state.counters["sm_mhz_before"] = t.before.sm_mhz, state.counters["sm_mhz"] = t.during.sm_mhz;
-  state.counters["celsius_before"] = t.before.celsius, state.counters["celsius"] = t.during.celsius;
-  state.counters["watts_before"] = t.before.watts, state.counters["watts"] = t.during.watts;
   state.SetLabel(label);
   return t;
 }

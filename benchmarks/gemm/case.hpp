@@ -1,31 +1,15 @@
 #pragma once
 /// One case: a problem, those who compete on it, the check of each, and what is reported.
-#include <benchmark/benchmark.h>
-
 #include <benchmarks/gemm/cublaslt.hpp>
 #include <benchmarks/gemm/kiln_side.hpp>
 #include <benchmarks/gemm/reference.hpp>
-#include <benchmarks/gemm/timing.hpp>
+#include <benchmarks/measure/program.hpp>
 #include <list>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace bench {
-
-struct settings {
-  timing_options timing;
-  bool whole_tiles = false;  ///< also time Kiln without a workspace, so that no tile is cut along K
-};
-inline settings& global_settings() {
-  static settings s;
-  return s;
-}
-/// Cases that gave a wrong result or did not run.
-inline int& failures() {
-  static int count = 0;
-  return count;
-}
 
 class one_case {
  public:
@@ -66,24 +50,6 @@ class one_case {
   std::vector<launcher> launchers_;
   int lt_algorithms_ = 0;
 };
-
-/// Registers a case whose body may throw `failure`.
-template <class Body>
-void register_case(const std::string& name, Body body) {
-  benchmark::RegisterBenchmark(name.c_str(),
-                               [body](benchmark::State& state) {
-                                 try {
-                                   body(state);
-                                 } catch (const std::exception& e) {
-                                   ++failures();
-                                   state.SkipWithError(e.what());
-                                   (void)cudaGetLastError();
-                                 }
-                               })
-      ->Iterations(1)
-      ->UseManualTime()
-      ->Unit(benchmark::kMicrosecond);
-}
 
 void register_plain();
 void register_quantised();

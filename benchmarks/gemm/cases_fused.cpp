@@ -6,22 +6,6 @@ namespace bench {
 
 namespace {
 
-/// Bytes per microsecond, read plus written, of a large copy within the device.
-double copy_rate() {
-  static const double rate = [] {
-    constexpr std::size_t half = 512u << 20;
-    const memory from(half), to(half);
-    fill(from, element::bf16, -1, 1, 7);
-    need(cudaDeviceSynchronize(), "fill");
-    const timing t = measure({[&](cudaStream_t s, int) {
-                               need(cudaMemcpyAsync(to.at(), from.at(), half, cudaMemcpyDeviceToDevice, s), "copy");
-                             }},
-                             1, global_settings().timing);
-    return 2.0 * half / t.microseconds[0];
-  }();
-  return rate;
-}
-
 void gelu_case(benchmark::State& state, bool erf, std::int64_t m, std::int64_t n, std::int64_t k) {
   const double rate = copy_rate();
   one_case c({.m = m, .n = n, .k = k, .residual = true, .b_amplitude = 1.0f / 32});

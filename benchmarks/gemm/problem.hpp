@@ -1,16 +1,10 @@
 #pragma once
 /// One matrix product with all that any case needs around it: D[m, n] = epilogue(A[m, k] * B[n, k]^T), row-major, in as
 /// many copies as it takes to push each other out of the L2.
-#include <benchmarks/gemm/device_memory.hpp>
+#include <benchmarks/measure/data.hpp>
 #include <cstdint>
 
 namespace bench {
-
-enum class element { bf16, f16, e4m3, int8, int32, f32 };
-
-constexpr std::size_t size_of(element e) {
-  return e == element::e4m3 || e == element::int8 ? 1 : e == element::int32 || e == element::f32 ? 4 : 2;
-}
 
 struct shape {
   element in = element::bf16, out = element::bf16;
@@ -38,8 +32,5 @@ struct problem : shape {
     return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) * products;
   }
 };
-
-/// Fills with values uniform in [low, high], rounded to the type; int8 takes all of [-127, 127].
-void fill(const memory&, element, float low, float high, std::uint64_t seed);
 
 }  // namespace bench

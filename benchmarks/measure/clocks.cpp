@@ -1,7 +1,7 @@
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
-#include <benchmarks/gemm/clocks.hpp>
+#include <benchmarks/measure/clocks.hpp>
 
 namespace bench {
 

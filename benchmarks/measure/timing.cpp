@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <benchmarks/gemm/timing.hpp>
+#include <benchmarks/measure/timing.hpp>
 #include <cmath>
 #include <memory>
 
@@ -7,7 +7,7 @@ namespace bench {
 
 namespace {
 
-constexpr int warm_ups = 3, least_launches_of_graph = 20;
+constexpr int warm_ups = 3;
 
 double median(std::vector<double> v) {
   std::sort(v.begin(), v.end());
@@ -62,12 +62,14 @@ timing measure(const std::vector<launcher>& contenders, int sets, const timing_o
   result.graphs = *std::min_element(about.begin(), about.end()) < options.graph_below_us;
 
   // A graph visits every copy equally often, and with them more bytes than the L2 holds.
-  const int launches = (least_launches_of_graph + sets - 1) / sets * sets;
+  const int launches = (options.graph_launches + sets - 1) / sets * sets;
   std::vector<std::unique_ptr<replay>> replays;
   if (result.graphs)
-    for (const launcher& c : contenders) {
-      replays.push_back(std::make_unique<replay>(s, c, sets, launches));
-      replays.back()->launch(s);
+    for (std::size_t c = 0; c < contenders.size(); ++c) {
+      replays.push_back(std::make_unique<replay>(s, contenders[c], sets, launches));
+      const replay& r = *replays.back();
+      r.launch(s);
+      about[c] = time_once(s, [&r](cudaStream_t to, int) { r.launch(to); }, 1, 2) / launches;
     }
 
   const int per_unit = result.graphs ? launches : 1;

@@ -1,7 +1,7 @@
 #pragma once
 /// Interleaved timing: A B A B ..., so that all contenders meet the same clocks while the card throttles.
-#include <benchmarks/gemm/clocks.hpp>
-#include <benchmarks/gemm/device_memory.hpp>
+#include <benchmarks/measure/clocks.hpp>
+#include <benchmarks/measure/device_memory.hpp>
 #include <functional>
 #include <vector>
 
@@ -14,6 +14,7 @@ struct timing_options {
   int rounds = 7;
   double round_ms = 5;         ///< work of one contender in one round
   double graph_below_us = 50;  ///< shorter ones are replayed from a graph
+  int graph_launches = 20;     ///< at least so many in a graph
 };
 
 struct timing {
