@@ -1,9 +1,32 @@
 #pragma once
-/// The program of softmax and log-softmax.
+/// The programs of softmax and log-softmax, with and without a mask.
 #include <kiln/kernel/rows/access.hpp>
 #include <kiln/kernel/rows/math.hpp>
 
 namespace kiln::rows {
+
+/// All phases of a softmax of `scale` times a row's values.
+template <class Row>
+KILN_FN void softmax_of(Row& one, float scale, bool masked, bool logarithmic) {
+  const float s = scale;
+  const maximum_of larger;
+  const float top = one.reduce(
+      -infinity, [=](float a, float v, index_t) { return larger(a, v * s); }, larger);
+  if (masked && top == -infinity) {
+    const float nothing = logarithmic ? -infinity : 0.0f;
+    one.write(one.lines.y, [=](float) { return nothing; });
+    return;
+  }
+  const float sum = one.reduce(
+      0.0f, [=](float a, float v, index_t) { return a + exponential(v * s - top); }, sum_of{});
+  if (logarithmic) {
+    const float log_sum = logarithm(sum);
+    one.write(one.lines.y, [=](float v) { return v * s - top - log_sum; });
+  } else {
+    const float inverse = 1.0f / sum;
+    one.write(one.lines.y, [=](float v) { return exponential(v * s - top) * inverse; });
+  }
+}
 
 template <class X, class Y>
 struct softmax_program {
@@ -33,24 +56,56 @@ struct softmax_program {
 
   template <class Row>
   KILN_FN void run(Row& one) const {
-    const float s = scale;
-    const maximum_of larger;
-    const float top = one.reduce(
-        -infinity, [=](float a, float v, index_t) { return larger(a, v * s); }, larger);
-    if (masked && top == -infinity) {
-      const float nothing = logarithmic ? -infinity : 0.0f;
-      one.write(one.lines.y, [=](float) { return nothing; });
-      return;
+    softmax_of(one, scale, masked, logarithmic);
+  }
+};
+
+/// What a mask does to the values: bytes choose them, numbers are added to them.
+template <class M>
+inline constexpr bool chooses = std::is_same_v<M, std::uint8_t>;
+
+/// Values are scaled and masked as they are read, so that all phases see the same ones.
+template <class X, class M, class Y>
+struct masked_softmax_program {
+  using held = float;
+  using lead = std::conditional_t<(sizeof(X) > sizeof(Y)), X, Y>;
+  static constexpr int phases = 3;
+  struct lines {
+    line<const X> x;
+    line<const M> mask;
+    line<Y> y;
+  };
+
+  operand<const X> x;
+  operand<const M> mask;
+  operand<Y> y;
+  float scale;
+  bool masked, logarithmic;
+
+  template <class F>
+  void each_operand(F f) const {
+    f(x), f(mask), f(y);
+  }
+  KILN_FN lines at(index_t r) const { return {x.at(r), mask.at(r), y.at(r)}; }
+  template <int Width>
+  KILN_FN void load(const lines& l, index_t c, int n, chunk<float, Width>& to) const {
+    chunk<X, Width> v;
+    chunk<M, Width> m;
+    rows::load(l.x, c, n, v);
+    rows::load(l.mask, c, n, m);
+    KILN_UNROLL
+    for (int i = 0; i < Width; ++i) {
+      if constexpr (chooses<M>)
+        to[i] = m[i] != 0 ? static_cast<float>(v[i]) * scale : -infinity;
+      else
+        to[i] = static_cast<float>(v[i]) * scale + static_cast<float>(m[i]);
     }
-    const float sum = one.reduce(
-        0.0f, [=](float a, float v, index_t) { return a + exponential(v * s - top); }, sum_of{});
-    if (logarithmic) {
-      const float log_sum = logarithm(sum);
-      one.write(one.lines.y, [=](float v) { return v * s - top - log_sum; });
-    } else {
-      const float inverse = 1.0f / sum;
-      one.write(one.lines.y, [=](float v) { return exponential(v * s - top) * inverse; });
-    }
+  }
+  KILN_FN static float value(float v) { return v; }
+
+  template <class Row>
+  KILN_FN void run(Row& one) const {
+    softmax_of(one, 1.0f, masked, logarithmic);
   }
 };
 
