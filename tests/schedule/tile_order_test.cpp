@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include <kiln/schedule/tile_list.hpp>
 #include <kiln/schedule/tile_order.hpp>
 
 namespace kiln::test {
@@ -70,6 +71,22 @@ TEST(best_band, is_near_a_square) {
   EXPECT_LE(square, 13u);
   EXPECT_GE(tall, 14u);
   EXPECT_EQ(best_band(1, 64, 132, 128, 128), 1u);
+}
+
+TEST(tile_list, each_tile_belongs_to_the_grid_that_counts_it) {
+  const std::uint32_t counts[] = {3, 0, 0, 1, 70, 0, 2, 0};
+  std::uint32_t first[9] = {};
+  for (int g = 0; g < 8; ++g) first[g + 1] = first[g] + counts[g];
+  const tile_list list{first, 8};
+  std::uint32_t seen[8] = {};
+  for (std::uint32_t t = 0; t < first[8]; ++t) {
+    const std::uint32_t g = list.grid_of(t);
+    ASSERT_LT(g, 8u);
+    EXPECT_LE(first[g], t);
+    EXPECT_LT(t, first[g + 1]);
+    ++seen[g];
+  }
+  for (int g = 0; g < 8; ++g) EXPECT_EQ(seen[g], counts[g]) << g;
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Which configuration a problem gets: a pure function, tested without a GPU.
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include <kiln/gemm.hpp>
 
 namespace kiln::test {
@@ -98,6 +100,18 @@ TEST(gemm_choice, more_work_is_never_cheaper) {
       before = cycles;
     }
   }
+}
+
+// A list of problems: many small ones fill the GPU with small tiles, large ones keep the large tile, and a list of one is
+// judged as a problem of its own where its tiles fill no wave.
+TEST(gemm_choice, lists_of_problems) {
+  constexpr configuration_facts rings[] = {list[large], list[small]};
+  const auto chosen_for = [&](const std::vector<gemm_extents>& all) { return choose_for_all(all.data(), static_cast<index_t>(all.size()), rings, units); };
+  EXPECT_EQ(chosen_for(std::vector<gemm_extents>(64, {16, 2048, 2048, 1})).number, 1);
+  EXPECT_EQ(chosen_for(std::vector<gemm_extents>(64, {1024, 2048, 2048, 1})).number, 0);
+  EXPECT_EQ(chosen_for({{0, 5, 4, 1}, {100, 100, 64, 1}}).number, 1);
+  const gemm_extents one{1024, 1024, 512, 1};
+  for (const auto& c : rings) EXPECT_DOUBLE_EQ(grouped_cycles(&one, 1, c, 1000), plain_cycles(one, c, 1000));
 }
 
 }  // namespace

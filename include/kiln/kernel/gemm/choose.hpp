@@ -31,12 +31,21 @@ struct configuration_choice {
 /// Cycles of a multiprocessor to write and read back a block's float32 sums through the L2, about 50 bytes a cycle.
 constexpr double split_cycles(const configuration_facts& c) { return 2.0 * 4 * c.tile_m / c.cluster * c.tile_n * c.products / 50; }
 
+constexpr index_t tiles_of(const gemm_extents& e, const configuration_facts& c) {
+  return ceil_div<index_t>(e.m, c.tile_m) * ceil_div<index_t>(e.n, c.tile_n) * e.batch;
+}
+
+/// Cycles of a tile's multiply-adds.
+constexpr double tile_cycles(const gemm_extents& e, const configuration_facts& c) {
+  const index_t k = e.k > 0 ? round_up<index_t>(e.k, c.tile_k) : 0;
+  return static_cast<double>(c.tile_m) / c.cluster * c.tile_n * c.products * static_cast<double>(k) / c.rate;
+}
+
 /// Whole tiles only: the last wave takes as long as a full one, except that blocks which share a multiprocessor leave it to
 /// each other.
 constexpr double plain_cycles(const gemm_extents& e, const configuration_facts& c, int multiprocessors) {
-  const index_t tiles = ceil_div<index_t>(e.m, c.tile_m) * ceil_div<index_t>(e.n, c.tile_n) * e.batch;
-  const index_t k = e.k > 0 ? round_up<index_t>(e.k, c.tile_k) : 0;
-  const double tile = static_cast<double>(c.tile_m) / c.cluster * c.tile_n * c.products * static_cast<double>(k) / c.rate;
+  const index_t tiles = tiles_of(e, c);
+  const double tile = tile_cycles(e, c);
   const index_t workers = max_of(multiprocessors / c.cluster, 1), at_once = workers * c.resident;
   const index_t full = tiles / at_once, rest = tiles - full * at_once;
   const auto sharing = static_cast<double>(ceil_div<index_t>(rest, workers));
@@ -45,7 +54,7 @@ constexpr double plain_cycles(const gemm_extents& e, const configuration_facts& 
 
 /// With the tiles beyond the last whole wave cut evenly: no worker waits for another, but sums travel.
 constexpr double streamed_cycles(const gemm_extents& e, const configuration_facts& c, int multiprocessors) {
-  const auto tiles = static_cast<std::uint32_t>(ceil_div<index_t>(e.m, c.tile_m) * ceil_div<index_t>(e.n, c.tile_n) * e.batch);
+  const auto tiles = static_cast<std::uint32_t>(tiles_of(e, c));
   const auto steps = static_cast<std::uint32_t>(ceil_div<index_t>(e.k, c.tile_k));
   const work_order w = make_work_order({1, tiles, 1, 1}, static_cast<std::uint32_t>(max_of(multiprocessors / c.cluster, 1)), steps, true);
   if (w.streamed == 0) return plain_cycles(e, c, multiprocessors);
@@ -70,6 +79,28 @@ constexpr configuration_choice choose_configuration(const gemm_extents& e, const
     if (!list[i].streams || e.k <= 0) continue;
     const double streamed = streamed_cycles(e, list[i], multiprocessors);
     if (streamed < best.cycles) best = {i, true, streamed};
+  }
+  return best;
+}
+
+/// Several problems in one launch: their tiles share the waves, and nothing is faster than its longest tile.
+constexpr double grouped_cycles(const gemm_extents* problems, index_t count, const configuration_facts& c, int multiprocessors) {
+  double all = 0, longest = 0;
+  for (index_t i = 0; i < count; ++i) {
+    const double tile = tile_cycles(problems[i], c);
+    all += static_cast<double>(tiles_of(problems[i], c)) * (tile * c.resident + c.overhead);
+    longest = max_of(longest, tile + c.overhead);
+  }
+  return max_of(all / static_cast<double>(max_of(multiprocessors / c.cluster, 1) * c.resident), longest);
+}
+
+/// The same choice for a list of problems that one launch serves.
+template <int Count>
+constexpr configuration_choice choose_for_all(const gemm_extents* problems, index_t count, const configuration_facts (&list)[Count], int multiprocessors) {
+  configuration_choice best;
+  for (int i = 0; i < Count; ++i) {
+    const double cycles = grouped_cycles(problems, count, list[i], multiprocessors);
+    if (best.number < 0 || cycles < best.cycles) best = {i, false, cycles};
   }
   return best;
 }

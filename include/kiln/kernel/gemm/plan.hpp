@@ -6,33 +6,14 @@
 #include <kiln/core/abi.hpp>
 #include <kiln/core/trace.hpp>
 #include <kiln/epilogue/sinks.hpp>
+#include <kiln/kernel/gemm/candidates.hpp>
 #include <kiln/kernel/gemm/explain.hpp>
-#include <kiln/kernel/gemm/hopper_gemm.hpp>
 #include <kiln/kernel/gemm/reduction.hpp>
-#include <kiln/kernel/gemm/ring_gemm.hpp>
-#include <kiln/kernel/gemm/table.hpp>
 
 namespace kiln {
 
 namespace detail {
-
 struct no_hopper {};
-
-/// The kernel of a configuration.
-template <class Arguments, class Config, bool Hopper = Config::hopper>
-struct kernel_of {
-  using type = ring_gemm<Arguments, Config>;
-};
-template <class Arguments, class Config>
-struct kernel_of<Arguments, Config, true> {
-  using type = hopper_gemm<Arguments, Config>;
-};
-
-template <class... Entries>
-constexpr bool any_hopper(table<Entries...>) {
-  return (Entries::config::hopper || ...);
-}
-
 }  // namespace detail
 
 // In the namespace of the architectures: which kernels a plan knows, and so its layout, depends on them.
@@ -60,7 +41,7 @@ class gemm_plan {
   gemm_explanation explain() const {
     gemm_explanation e;
     if (!state_.ok() || nothing_to_do()) return e;
-    each_kernel(candidate_list{}, [&](int i, auto kernel, auto) {
+    each_kernel([&](int i, auto kernel, auto) {
       if (i == number_) e = detail::explain<decltype(kernel)>(arguments_, whole_.tiles, choice_, pinned, split_bytes_ > 0, refused_);
     });
     return e;
@@ -81,7 +62,7 @@ class gemm_plan {
 
  private:
   static constexpr auto candidates() {
-    if constexpr (pinned) return detail::table<detail::entry<Config, 1, 1700, 2500>>{};  // one: the model only judges the cut
+    if constexpr (pinned) return detail::only<Config>{};
     else return detail::configurations<Arguments, on_host>();
   }
   using candidate_list = decltype(candidates());
@@ -89,18 +70,9 @@ class gemm_plan {
   using where = std::conditional_t<on_host, kiln::on_host, on_device>;
   using hopper_part = std::conditional_t<may_be_hopper, hopper_parameters<Arguments, where>, detail::no_hopper>;
 
-  /// Calls `f(number, kernel)` for the kernel of each candidate.
-  template <class F, class... Entries>
-  static void each_kernel(detail::table<Entries...>, F&& f) {
-    int i = 0;
-    (f(i++, typename detail::kernel_of<Arguments, typename Entries::config>::type{}, Entries{}), ...);
-  }
-
-  static int multiprocessors() {
-#if defined(__CUDACC__)
-    if constexpr (!on_host) return device_attribute(cudaDevAttrMultiProcessorCount, 132);
-#endif
-    return 1;
+  template <class F>
+  static void each_kernel(F&& f) {
+    detail::each_kernel<Arguments>(candidate_list{}, f);
   }
 
   bool nothing_to_do() const { return arguments_.m == 0 || arguments_.n == 0 || arguments_.batch == 0; }
@@ -146,22 +118,18 @@ class gemm_plan {
     configuration_facts facts[count];
     bool usable[count];
     hopper_part maps{};
-    each_kernel(candidate_list{}, [&](int i, auto kernel, auto entry) {
-      using chosen = decltype(kernel);
-      const int elements = 2 / static_cast<int>(sizeof(typename Arguments::a_type));
-      facts[i] = {chosen::tile_m, chosen::tile_n, chosen::tile_k, chosen::cluster, Arguments::products, decltype(entry)::resident,
-                  static_cast<double>(decltype(entry)::rate * (elements > 1 ? elements : 1)), static_cast<double>(decltype(entry)::overhead),
-                  chosen::is_hopper};
-      const status s = refusal<chosen>(maps);
+    each_kernel([&](int i, auto kernel, auto entry) {
+      facts[i] = detail::facts_of<Arguments>(kernel, entry);
+      const status s = refusal<decltype(kernel)>(maps);
       usable[i] = s.ok();
       if (!s.ok() && refused_.ok()) refused_ = s;
     });
     choice_ =
-        choose_configuration({arguments_.m, arguments_.n, arguments_.k, arguments_.batch}, facts, multiprocessors(), usable);
+        choose_configuration({arguments_.m, arguments_.n, arguments_.k, arguments_.batch}, facts, detail::multiprocessors<on_host>(), usable);
     if (choice_.number < 0) return refused_;
     number_ = choice_.number;
     status s;
-    each_kernel(candidate_list{}, [&](int i, auto kernel, auto) {
+    each_kernel([&](int i, auto kernel, auto) {
       if (i == number_) s = settle(kernel);
     });
     return s;
@@ -173,7 +141,7 @@ class gemm_plan {
     if (rows > 0xffffffff / cols || rows * cols > 0xffffffff / arguments_.batch)
       return fail(errc::unsupported, "gemm: ", arguments_.batch, " x ", rows, " x ", cols, " tiles, needs fewer than 2^32");
     const auto r = static_cast<std::uint32_t>(rows), c = static_cast<std::uint32_t>(cols);
-    const auto workers = static_cast<std::uint32_t>(max_of(multiprocessors() / Kernel::cluster, 1));
+    const auto workers = static_cast<std::uint32_t>(max_of(detail::multiprocessors<on_host>() / Kernel::cluster, 1));
     const tile_order tiles{r, c, static_cast<std::uint32_t>(arguments_.batch), best_band(r, c, workers * Kernel::resident, Kernel::tile_m, Kernel::tile_n)};
     parts_ = {rows * Kernel::column_parts_of_tile, cols * Kernel::row_parts_of_tile};
     reduction_bytes_ = detail::partial_bytes(arguments_, parts_);
@@ -191,7 +159,7 @@ class gemm_plan {
   status run_on(const Executor& ex) const {
     if (!state_.ok() || nothing_to_do()) return state_;
     status s;
-    each_kernel(candidate_list{}, [&](int i, auto kernel, auto) {
+    each_kernel([&](int i, auto kernel, auto) {
       if (i == number_) s = run_kernel(ex, kernel);
     });
     return s;

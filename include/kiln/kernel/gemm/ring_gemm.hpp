@@ -25,14 +25,16 @@ struct ring_gemm {
   static constexpr index_t row_parts_of_tile = program::warps_n;
   static constexpr index_t column_parts_of_tile = program::warps_m * program::math::chunks;
 
-  /// Tile after tile. A checked run watches the shared memory of each and ends at the first fault.
-  static status run_on_host(const host_executor& ex, const Arguments& p, const tile_order& order) {
+  /// `run(block, tile, memory)` for each of `tiles`. A checked run watches the shared memory of each and ends at the first
+  /// fault.
+  template <class Run>
+  static status each_tile_on_host(const host_executor& ex, std::uint32_t tiles, Run&& run) {
     const block_scope<on_host, program::threads> block;
     const twin::copies_of_block none_stays;  // even if a twin throws
     if (ex.checked) {
-      for (std::uint32_t t = 0; t < order.count(); ++t) {
+      for (std::uint32_t t = 0; t < tiles; ++t) {
         twin::checked_block watched(sizeof(shared), program::threads);
-        schedule::run(block, p, *reinterpret_cast<shared*>(watched.shared()), order.at(t));
+        run(block, t, *reinterpret_cast<shared*>(watched.shared()));
         KILN_TRY(watched.result());
         if (const auto lost = twin::drop_copies(); lost > 0) return fail(errc::protocol, "gemm: ", lost, " cp.async copies were never waited for");
       }
@@ -42,9 +44,21 @@ struct ring_gemm {
       void* data = ::operator new(sizeof(shared), std::align_val_t{alignment});
       ~aligned_memory() { ::operator delete(data, std::align_val_t{alignment}); }
     } memory;
-    for (std::uint32_t t = 0; t < order.count(); ++t) schedule::run(block, p, *static_cast<shared*>(memory.data), order.at(t));
+    for (std::uint32_t t = 0; t < tiles; ++t) run(block, t, *static_cast<shared*>(memory.data));
     return {};
   }
+
+  static status run_on_host(const host_executor& ex, const Arguments& p, const tile_order& order) {
+    return each_tile_on_host(ex, order.count(), [&](auto block, std::uint32_t t, shared& memory) { schedule::run(block, p, memory, order.at(t)); });
+  }
+
+#if defined(__CUDACC__)
+  /// The first aligned place in a block's dynamic shared memory.
+  KILN_DEVICE static shared& memory_in(unsigned char* bytes) {
+    const std::uint32_t base = sm80::shared_address(bytes);
+    return *reinterpret_cast<shared*>(bytes + (round_up<std::uint32_t>(base, alignment) - base));
+  }
+#endif
 };
 
 #if defined(__CUDACC__)
@@ -55,9 +69,7 @@ __global__ void __launch_bounds__(Ring::program::threads)
     ring_gemm_kernel(const __grid_constant__ Arguments p, const tile_order order) {
   extern __shared__ __align__(16) unsigned char kiln_shared_memory[];
   const block_scope<on_device, Ring::program::threads> block;
-  const std::uint32_t base = sm80::shared_address(kiln_shared_memory);
-  unsigned char* aligned = kiln_shared_memory + (round_up<std::uint32_t>(base, Ring::alignment) - base);
-  auto& memory = *reinterpret_cast<typename Ring::shared*>(aligned);
+  auto& memory = Ring::memory_in(kiln_shared_memory);
   for (std::uint32_t t = blockIdx.x; t < order.count(); t += gridDim.x) {
     Ring::schedule::run(block, p, memory, order.at(t));
     if (t + gridDim.x < order.count()) sync(block);

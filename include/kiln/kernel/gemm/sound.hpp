@@ -45,6 +45,8 @@ enum class gemm_mistake {
   hopper_registers,
   hopper_boxes,
   no_driver,
+  not_a_problem,
+  grouped_hopper,
 };
 
 namespace detail {
@@ -88,6 +90,8 @@ struct sound_gemm {
   static_assert(M != hopper_registers, "config: the accumulators of this tile do not fit into the registers");
   static_assert(M != hopper_boxes, "config: the loads of B do not share out over the cluster; take cluster<1> or <2>, and N of 64 a block where B lies by rows");
   static_assert(M != no_driver, "gemm: to run warp_specialized on the host, #include <kiln/arch/host/driver.hpp> before the call");
+  static_assert(M != not_a_problem, "gemm_grouped: the list holds what gemm_problem(a, b, sinks...) makes");
+  static_assert(M != grouped_hopper, "gemm_grouped: warp_specialized takes one problem a launch; lists take serial or multistage");
 };
 
 template <class V>

@@ -93,27 +93,36 @@ constexpr auto hopper_configurations() {
   }
 }
 
+/// One warp and one slot: the host pays for every lane it loops over, and gains nothing from depth.
+template <class Arguments>
+using host_configuration = table<entry<config<tile<32, 32, row_of_k<Arguments>>, warp_tile<32, 32>, serial, instructions::simt>, 1, 1, 0>>;
+
+// With two products a warp holds two accumulators for each column, so the tile is half as wide.
+/// Small tiles, so that a few rows or few tiles still reach all multiprocessors.
+template <class Arguments, int K = row_of_k<Arguments>, int Half = Arguments::products>
+using compact_ring = table<entry<config<tile<64, 64 / Half, K>, warp_tile<32, 32 / Half>, stages<3>, multistage, instructions::sm80>, 3, 650, 2500>>;
+/// Four warps of 64 x 64, the most products for a byte of shared memory; two blocks hide each other's waits.
+template <class Arguments, int K = row_of_k<Arguments>, int Half = Arguments::products>
+using large_ring = table<entry<config<tile<128, 128 / Half, K>, warp_tile<64, 64 / Half>, stages<3>, multistage, instructions::sm80>, 2, 950, 4000>>;
+template <class Arguments, int K = row_of_k<Arguments>, int Half = Arguments::products>
+using scalar_rings =
+    table<entry<config<tile<128, 128 / Half, K>, warp_tile<64, 32 / Half>, stages<(K == 32 ? 3 : 2)>, multistage, instructions::simt>, 1, 100, 3000>,
+          entry<config<tile<32, 64, K>, warp_tile<16, 32>, stages<2>, multistage, instructions::simt>, 3, 70, 1500>>;
+
 template <class Arguments, bool OnHost>
 constexpr auto configurations() {
-  constexpr int k = row_of_k<Arguments>;
-  // With two products a warp holds two accumulators for each column, so the tile is half as wide.
-  constexpr int half = Arguments::products;
-  if constexpr (OnHost) {
-    // One warp and one slot: the host pays for every lane it loops over, and gains nothing from depth.
-    return table<entry<config<tile<32, 32, k>, warp_tile<32, 32>, serial, instructions::simt>, 1, 1, 0>>{};
-  } else if constexpr (sm80_multiplies<Arguments>) {
-    // Small tiles, so that a few rows or few tiles still reach all multiprocessors.
-    using compact = table<entry<config<tile<64, 64 / half, k>, warp_tile<32, 32 / half>, stages<3>, multistage, instructions::sm80>, 3, 650, 2500>>;
-    // Four warps of 64 x 64, the most products for a byte of shared memory; two blocks hide each other's waits.
-    using large = table<
-        entry<config<tile<128, 128 / half, k>, warp_tile<64, 64 / half>, stages<3>, multistage, instructions::sm80>, 2, 950, 4000>>;
-    if constexpr (builds_only_for_hopper && hopper_multiplies<Arguments>) return hopper_configurations<Arguments>() + compact{};
-    else return hopper_configurations<Arguments>() + large{} + compact{};
-  } else {
-    return hopper_configurations<Arguments>() +
-           table<entry<config<tile<128, 128 / half, k>, warp_tile<64, 32 / half>, stages<(k == 32 ? 3 : 2)>, multistage, instructions::simt>, 1, 100, 3000>,
-                 entry<config<tile<32, 64, k>, warp_tile<16, 32>, stages<2>, multistage, instructions::simt>, 3, 70, 1500>>{};
-  }
+  if constexpr (OnHost) return host_configuration<Arguments>{};
+  else if constexpr (!sm80_multiplies<Arguments>) return hopper_configurations<Arguments>() + scalar_rings<Arguments>{};
+  else if constexpr (builds_only_for_hopper && hopper_multiplies<Arguments>) return hopper_configurations<Arguments>() + compact_ring<Arguments>{};
+  else return hopper_configurations<Arguments>() + large_ring<Arguments>{} + compact_ring<Arguments>{};
+}
+
+/// Of a list of problems in one launch: Hopper's kernel has its tensor maps from the host, one set a launch.
+template <class Arguments, bool OnHost>
+constexpr auto grouped_configurations() {
+  if constexpr (OnHost) return host_configuration<Arguments>{};
+  else if constexpr (!sm80_multiplies<Arguments>) return scalar_rings<Arguments>{};
+  else return large_ring<Arguments>{} + compact_ring<Arguments>{};
 }
 
 }  // namespace kiln::detail

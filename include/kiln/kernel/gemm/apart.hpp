@@ -1,0 +1,73 @@
+#pragma once
+/// Whether problems that run at one time keep out of each other's memory.
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include <kiln/core/status.hpp>
+#include <kiln/kernel/gemm/arguments.hpp>
+#include <kiln/view/overlap.hpp>
+
+namespace kiln::detail {
+
+/// Bytes between the first and the last that a problem reads or writes through one view.
+struct byte_range {
+  std::uint64_t begin, end;
+  std::uint32_t problem;
+  bool written;
+};
+
+template <class View>
+void add_range(std::vector<byte_range>& to, const View& v, std::uint32_t problem, bool written) {
+  if (v.data == nullptr || v.empty()) return;
+  const auto f = footprint_of(v);
+  to.push_back({f.first, f.first + static_cast<std::uint64_t>(f.span()), problem, written});
+}
+
+/// Calls `f(view, name)` for what a problem reads.
+template <class Arguments, class F>
+void each_read(const Arguments& p, F&& f) {
+  f(p.a, "a");
+  for (int q = 0; q < Arguments::products; ++q) f(p.b[q], Arguments::products == 1 ? "b" : q == 0 ? "b.first" : "b.second");
+  p.sinks.each([&](const auto& sink, auto) { sink.expr.each_tensor(f); });
+}
+
+/// The outputs of one problem against all that another touches.
+template <class Arguments>
+status check_pair(const Arguments& writer, index_t number, const Arguments& other, index_t other_number) {
+  status s;
+  writer.sinks.each([&](const auto& sink, auto) {
+    const auto against = [&](const auto& view, const char* name) {
+      if (s.ok() && overlaps(sink.view, view) != overlap::none)
+        static_cast<void>(s = fail(errc::overlap, "an output of problem ", number, " shares memory with `", name, "` of problem ", other_number,
+                                   "; the problems of one launch run at one time, so each needs outputs of its own"));
+    };
+    each_read(other, against);
+    other.sinks.each([&](const auto& more, auto) { against(more.view, "output"); });
+  });
+  return s;
+}
+
+/// Refuses problems of which one writes what another reads or writes. Only those whose ranges of addresses meet are compared
+/// element by element. `at(i)` is the problem, `number(i)` what the message calls it.
+template <class At, class Number>
+status check_apart(std::uint32_t count, At&& at, Number&& number) {
+  std::vector<byte_range> ranges, open;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    each_read(at(i), [&](const auto& view, const char*) { add_range(ranges, view, i, false); });
+    at(i).sinks.each([&](const auto& sink, auto) { add_range(ranges, sink.view, i, true); });
+  }
+  std::sort(ranges.begin(), ranges.end(), [](const byte_range& x, const byte_range& y) { return x.begin < y.begin; });
+  for (const byte_range& r : ranges) {
+    std::erase_if(open, [&](const byte_range& o) { return o.end <= r.begin; });
+    for (const byte_range& o : open) {
+      if (o.problem == r.problem) continue;
+      if (r.written) KILN_TRY(check_pair(at(r.problem), number(r.problem), at(o.problem), number(o.problem)));
+      if (o.written && !r.written) KILN_TRY(check_pair(at(o.problem), number(o.problem), at(r.problem), number(r.problem)));
+    }
+    open.push_back(r);
+  }
+  return {};
+}
+
+}  // namespace kiln::detail

@@ -1,0 +1,56 @@
+#pragma once
+/// The kernels that a plan chooses among.
+#include <kiln/core/abi.hpp>
+#include <kiln/kernel/gemm/hopper_gemm.hpp>
+#include <kiln/kernel/gemm/ring_gemm.hpp>
+#include <kiln/kernel/gemm/table.hpp>
+
+namespace kiln::detail {
+
+/// The kernel of a configuration.
+template <class Arguments, class Config, bool Hopper = Config::hopper>
+struct kernel_of {
+  using type = ring_gemm<Arguments, Config>;
+};
+template <class Arguments, class Config>
+struct kernel_of<Arguments, Config, true> {
+  using type = hopper_gemm<Arguments, Config>;
+};
+
+/// The table of a pinned configuration. Its figures only judge whether tiles are cut.
+template <class Config>
+using only = table<entry<Config, 1, 1700, 2500>>;
+
+template <class... Entries>
+constexpr bool any_hopper(table<Entries...>) {
+  return (Entries::config::hopper || ...);
+}
+
+/// Calls `f(number, kernel, entry)` for the kernel of each entry.
+template <class Arguments, class F, class... Entries>
+void each_kernel(table<Entries...>, F&& f) {
+  int i = 0;
+  (f(i++, typename kernel_of<Arguments, typename Entries::config>::type{}, Entries{}), ...);
+}
+
+template <class Arguments, class Kernel, class Entry>
+constexpr configuration_facts facts_of(Kernel, Entry) {
+  constexpr int elements = 2 / static_cast<int>(sizeof(typename Arguments::a_type));
+  return {Kernel::tile_m,  Kernel::tile_n,   Kernel::tile_k,
+          Kernel::cluster, Arguments::products, Entry::resident,
+          static_cast<double>(Entry::rate * (elements > 1 ? elements : 1)), static_cast<double>(Entry::overhead), Kernel::is_hopper};
+}
+
+inline namespace KILN_ABI {
+
+/// Of the current GPU; the host counts as one.
+template <bool OnHost>
+int multiprocessors() {
+#if defined(__CUDACC__)
+  if constexpr (!OnHost) return device_attribute(cudaDevAttrMultiProcessorCount, 132);
+#endif
+  return 1;
+}
+
+}  // inline namespace KILN_ABI
+}  // namespace kiln::detail

@@ -1,0 +1,205 @@
+#pragma once
+/// A list of products of the same types, checked and with a configuration chosen for all of them: made once, run many times.
+#include <string>
+#include <vector>
+
+#include <kiln/core/trace.hpp>
+#include <kiln/kernel/gemm/apart.hpp>
+#include <kiln/kernel/gemm/candidates.hpp>
+#include <kiln/kernel/gemm/explain.hpp>
+#include <kiln/kernel/gemm/grouped.hpp>
+#include <kiln/kernel/gemm/reduction.hpp>
+
+namespace kiln {
+
+/// One product of a list, its arguments checked; made by `gemm_problem`.
+template <class Arguments>
+struct grouped_problem {
+  using arguments_type = Arguments;
+  Arguments arguments;
+  status state;
+};
+
+// In the namespace of the architectures, as plans of one product are.
+inline namespace KILN_ABI {
+
+template <class Config, class Arguments>
+class grouped_plan {
+ public:
+  using space = typename decltype(Arguments::a)::space;
+  static constexpr bool on_host = std::is_same_v<space, host_space>;
+  static constexpr bool pinned = is_config_v<Config>;
+
+  grouped_plan(const grouped_problem<Arguments>* problems, index_t count) : state_(take(problems, count)) {
+    if (state_.ok() && !problems_.empty()) state_ = choose();
+  }
+
+  /// Whether the plan can run; the same status that `run` would return.
+  const status& state() const { return state_; }
+
+  /// Bytes of scratch memory that `run` needs: on the device the list itself, and partial results of reductions.
+  std::size_t workspace_size() const { return list_bytes() + reduction_bytes_; }
+
+  /// What the plan does and why. The figures are sums over the problems; the epilogue's text is that of the first.
+  gemm_explanation explain() const {
+    gemm_explanation e;
+    if (!state_.ok() || problems_.empty()) return e;
+    each_kernel([&](int i, auto kernel, auto) {
+      if (i != choice_.number) return;
+      for (const auto& one : problems_) {
+        const gemm_explanation x = detail::explain<decltype(kernel)>(one.arguments, one.tiles, choice_, pinned, false, {});
+        e.schedule = x.schedule, e.fused = x.fused, e.reason = x.reason;
+        e.bytes += x.bytes, e.operations += x.operations, e.roofline_seconds += x.roofline_seconds;
+      }
+    });
+    e.tiles = static_cast<index_t>(first_.back());
+    e.modelled_cycles = choice_.cycles;
+    if (!pinned && !on_host) e.reason += "; warp_specialized is out, as it takes one problem a launch";
+    return e;
+  }
+
+  status run(const host_executor& ex) const
+    requires on_host
+  {
+    return run_on(ex);
+  }
+#if defined(__CUDACC__)
+  status run(const device& ex) const
+    requires(!on_host)
+  {
+    return run_on(ex);
+  }
+#endif
+
+ private:
+  using listed = listed_problem<Arguments>;
+  static constexpr auto candidates() {
+    if constexpr (pinned) return detail::only<Config>{};
+    else return detail::grouped_configurations<Arguments, on_host>();
+  }
+  using candidate_list = decltype(candidates());
+  template <class F>
+  static void each_kernel(F&& f) {
+    detail::each_kernel<Arguments>(candidate_list{}, f);
+  }
+
+  /// The problems that have results; the first wrong one refuses the list.
+  status take(const grouped_problem<Arguments>* problems, index_t count) {
+    if (count < 0) return fail(errc::bad_shape, "gemm_grouped: a list of ", count, " problems, needs at least 0");
+    if (count > 0 && problems == nullptr) return fail(errc::null_pointer, "gemm_grouped: the list is null, needs ", count, " problems");
+    for (index_t i = 0; i < count; ++i) {
+      const auto& one = problems[i];
+      if (!one.state.ok()) return status(one.state.code(), "problem " + std::to_string(i) + ": " + one.state.message());
+      const auto& p = one.arguments;
+      if (p.m == 0 || p.n == 0 || p.batch == 0) continue;
+      problems_.push_back({p, {}}), numbers_.push_back(i);
+    }
+    return detail::check_apart(
+        static_cast<std::uint32_t>(problems_.size()), [&](std::uint32_t i) -> const Arguments& { return problems_[i].arguments; },
+        [&](std::uint32_t i) { return numbers_[i]; });
+  }
+
+  status choose() {
+    configuration_facts facts[candidate_list::size];
+    each_kernel([&](int i, auto kernel, auto entry) { facts[i] = detail::facts_of<Arguments>(kernel, entry); });
+    std::vector<gemm_extents> extents;
+    for (const auto& one : problems_) extents.push_back({one.arguments.m, one.arguments.n, one.arguments.k, one.arguments.batch});
+    choice_ = choose_for_all(extents.data(), static_cast<index_t>(extents.size()), facts, detail::multiprocessors<on_host>());
+    status s;
+    each_kernel([&](int i, auto kernel, auto) {
+      if (i == choice_.number) s = settle(kernel);
+    });
+    return s;
+  }
+
+  template <class Kernel>
+  status settle(Kernel) {
+    const auto at_once = static_cast<std::uint32_t>(detail::multiprocessors<on_host>() * Kernel::resident);
+    std::uint64_t tiles = 0;
+    first_.assign(1, 0);
+    for (auto& one : problems_) {
+      const auto& p = one.arguments;
+      const index_t rows = ceil_div<index_t>(p.m, Kernel::tile_m), cols = ceil_div<index_t>(p.n, Kernel::tile_n);
+      const bool many = rows > 0xffffffff / cols || rows * cols > 0xffffffff / p.batch;
+      tiles += many ? 0xffffffff : static_cast<std::uint64_t>(rows * cols * p.batch);
+      if (tiles >= 0xffffffff) return fail(errc::unsupported, "gemm_grouped: the list has 2^32 tiles or more, needs fewer");
+      const auto r = static_cast<std::uint32_t>(rows), c = static_cast<std::uint32_t>(cols);
+      one.tiles = {r, c, static_cast<std::uint32_t>(p.batch), best_band(r, c, at_once, Kernel::tile_m, Kernel::tile_n)};
+      first_.push_back(static_cast<std::uint32_t>(tiles));
+      reduction_bytes_ += detail::partial_bytes(p, parts_of(Kernel{}, one));
+    }
+    return {};
+  }
+
+  template <class Kernel>
+  static detail::part_counts parts_of(Kernel, const listed& one) {
+    return {static_cast<index_t>(one.tiles.rows) * Kernel::column_parts_of_tile, static_cast<index_t>(one.tiles.cols) * Kernel::row_parts_of_tile};
+  }
+
+  template <class T>
+  static std::size_t bytes_of(const std::vector<T>& v) {
+    return round_up<std::size_t>(v.size() * sizeof(T), 256);
+  }
+  std::size_t list_bytes() const { return on_host || problems_.empty() ? 0 : bytes_of(problems_) + bytes_of(first_); }
+
+  template <class Executor>
+  status run_on(const Executor& ex) const {
+    if (!state_.ok() || problems_.empty()) return state_;
+    status s;
+    each_kernel([&](int i, auto kernel, auto) {
+      if (i == choice_.number) s = run_kernel(ex, kernel);
+    });
+    return s;
+  }
+
+  template <class Executor, class Kernel>
+  status run_kernel(const Executor& ex, Kernel kernel) const {
+    detail::host_partials own;  // the host executor may allocate; the device's workspace is the caller's
+    workspace scratch = ex.scratch;
+    if constexpr (Executor::on_host)
+      if (scratch.bytes < workspace_size()) scratch = own.allocate(workspace_size());
+    if (workspace_size() > 0) {
+      if (scratch.data == nullptr || scratch.bytes < workspace_size())
+        return fail(errc::workspace_too_small, "gemm_grouped: the executor's workspace has ", scratch.data == nullptr ? 0 : scratch.bytes, " bytes, needs ", workspace_size());
+      if (reinterpret_cast<std::uintptr_t>(scratch.data) % 16 != 0) return fail(errc::bad_alignment, "the executor's workspace is not aligned to 16 bytes");
+    }
+    auto* next = static_cast<unsigned char*>(scratch.data);
+    std::vector<listed> problems = problems_;
+    for (auto& one : problems) {
+      const auto parts = parts_of(kernel, one);
+      const std::size_t bytes = detail::partial_bytes(one.arguments, parts);
+      KILN_TRY(detail::place_partials(one.arguments, parts, {next, bytes}, bytes));
+      next += bytes;
+    }
+    gemm_explanation what;
+    if (trace::on()) what = explain();
+    trace::scope watch(ex, {.program = "gemm_grouped", .schedule = what.schedule, .fused = what.fused, .bytes = what.bytes, .operations = what.operations});
+    problem_list<Arguments> list{problems.data(), {first_.data(), static_cast<std::uint32_t>(problems.size())}, first_.back()};
+    if constexpr (Executor::on_host) {
+      using shared = typename Kernel::shared;
+      KILN_TRY(Kernel::each_tile_on_host(ex, list.count, [&](auto block, std::uint32_t t, shared& memory) { detail::run_listed_tile<Kernel>(block, list, t, memory); }));
+    } else {
+#if defined(__CUDACC__)
+      list.problems = reinterpret_cast<const listed*>(next);
+      list.tiles.first = reinterpret_cast<const std::uint32_t*>(next + bytes_of(problems));
+      KILN_TRY(detail::upload(ex, next, problems.data(), problems.size() * sizeof(listed)));
+      KILN_TRY(detail::upload(ex, next + bytes_of(problems), first_.data(), first_.size() * sizeof(std::uint32_t)));
+      KILN_TRY(launch_grouped_gemm<Kernel>(ex, list));
+#endif
+    }
+    status s;
+    for (const auto& one : problems)
+      if (s.ok()) s = detail::fold_partials(ex, one.arguments, parts_of(kernel, one));
+    return watch.done(std::move(s));
+  }
+
+  std::vector<listed> problems_;
+  std::vector<index_t> numbers_;       ///< of the problems in the caller's list
+  std::vector<std::uint32_t> first_;   ///< number of each problem's first tile; behind the last, how many tiles there are
+  std::size_t reduction_bytes_ = 0;
+  configuration_choice choice_{};
+  status state_;
+};
+
+}  // inline namespace KILN_ABI
+}  // namespace kiln
