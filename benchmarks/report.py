@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Ratio tables and geometric means, in Markdown, from the JSON files of kiln-bench-gemm.
+"""Ratio tables and geometric means, in Markdown, from the JSON files of the bench programs.
 
     python3 benchmarks/report.py RESULT.json [MORE.json ...]
 
 Files are merged case by case: of a case that stands in several files, or several times in one, the median of each figure
-is shown. A ratio above 1 says that Kiln took less time than the peer. No libraries beyond Python's own.
+is shown. Times of rows/peers_torch.py stand beside the cases of their names. A ratio above 1 says that Kiln took less time
+than the peer; beside the copy of equal bytes it is Kiln's rate over the copy's. No libraries beyond Python's own.
 """
 import json
 import math
@@ -19,8 +20,18 @@ PEERS = {
     "kiln_whole_tiles": "Kiln, whole tiles",
     "rounded": "Kiln, extents rounded up",
     "bound": "faster plain GEMM + extra bytes",
+    "copy": "copy of equal bytes",
+    "empty": "empty kernel",
+    "torch": "PyTorch",
+    "torch_compile": "torch.compile",
+    "structs": "Kiln over an array of structs",
+    "floor": "floor",
 }
-# What each group is held to: (group, peer, only cases whose name fits, the mean and the least ratio asked for).
+# Groups are named by their first part, or by two where the first says little.
+TWO_PARTS = ("fused", "decode", "particles", "attention")
+# The shapes of a common table of peers: softmax and the norms of bf16.
+COMMON = r"^(softmax|layer_norm|rms_norm|add_rms_norm)/bf16/(8192x4096|16384x1024|4096x16384|1024x131072)$"
+# What is asked for: (group or None for all, peer, only cases whose name fits, the mean and the least ratio asked for).
 GOALS = [
     ("bf16", "lt", "", 1.00, 0.93),
     ("f16", "lt", "", 1.00, 0.93),
@@ -32,7 +43,14 @@ GOALS = [
     ("fused/bias_gelu_erf_residual", "bound", r"square/4096$|down/m4096$", None, 1 / 1.08),
     ("fused/swiglu", "lt", r"/m4096$", None, 1 / 0.97),
     ("ragged", "rounded", r"^(?!.*unaligned)", None, 1 / 1.10),
+    *((group, "copy", "", None, 0.90) for group in (
+        "softmax", "rms_norm", "layer_norm", "add_rms_norm", "quantise_rows_int8", "quantise_rows_e4m3", "transform_axpy",
+        "particles/structs_to_arrays", "particles/arrays_to_structs", "particles/drift", "particles/two_of_eight")),
+    ("transposition", "copy", "", None, 0.85),
+    (None, "torch_compile", COMMON, 1.25, None),
 ]
+# Decode sizes: at most so many microseconds over an empty kernel.
+OVER_EMPTY = (r"^decode/(rms_norm|layer_norm|add_rms_norm|rms_norm_quantise_\w+|rotary_append)/", 2.5)
 
 
 def name_of(row):
@@ -41,12 +59,12 @@ def name_of(row):
 
 def group_of(name):
     parts = name.split("/")
-    return "/".join(parts[:2]) if parts[0] == "fused" else parts[0]
+    return "/".join(parts[:2]) if parts[0] in TWO_PARTS else parts[0]
 
 
 def read(paths):
-    """Contexts of the files, rows of each case, and the cases that failed."""
-    contexts, cases, failed = [], {}, {}
+    """Contexts of the files, rows of each case, those of peers that ran by themselves, and the cases that failed."""
+    contexts, cases, others, failed = [], {}, {}, {}
     for path in paths:
         with open(path, encoding="utf-8") as file:
             data = json.load(file)
@@ -58,8 +76,8 @@ def read(paths):
             if row.get("error_occurred"):
                 failed[name] = row.get("error_message", "failed")
             else:
-                cases.setdefault(name, []).append(row)
-    return contexts, cases, failed
+                (others if row.get("run_type") == "peer" else cases).setdefault(name, []).append(row)
+    return contexts, cases, others, failed
 
 
 def merged(rows):
@@ -69,6 +87,17 @@ def merged(rows):
         if isinstance(value, (int, float)):
             result[key] = statistics.median(row.get(key, value) for row in rows)
     return result
+
+
+def with_peers(row, other):
+    """The row with the times of a program of its own beside them."""
+    for who in ("torch", "torch_compile"):
+        if who + "_us" in other:
+            row[who + "_us"] = other[who + "_us"]
+            row["vs_" + who] = other[who + "_us"] / row["kiln_us"]
+    if "torch_copy_us" in other and "copy_us" in row:
+        row["clocks"] = other["torch_copy_us"] / row["copy_us"]
+    return row
 
 
 def geometric_mean(ratios):
@@ -82,6 +111,17 @@ def peers_of(rows):
     return found
 
 
+# Further columns, of the groups whose cases have them: counter, heading, format.
+COLUMNS = (
+    ("Tops", "T/s", "{:.0f}"),
+    ("GBps", "GB/s", "{:.0f}"),
+    ("over_empty_us", "over empty µs", "{:.2f}"),
+    ("moved_over_used", "bytes moved / used", "{:.2f}"),
+    ("structs_moved_over_used", "the same, structs", "{:.2f}"),
+    ("planning_us", "planning µs", "{:.1f}"),
+    ("clocks", "PyTorch's copy / ours", "{:.3f}"),
+)
+
 def print_table(header, lines):
     print("| " + " | ".join(header) + " |")
     print("|" + "---|" * len(header))
@@ -92,21 +132,18 @@ def print_table(header, lines):
 
 def print_group(group, rows):
     peers = peers_of(rows)
-    header = ["case", "Kiln µs", "T/s"]
+    columns = [c for c in COLUMNS if any(row.get(c[0]) for row in rows.values())]
+    header = ["case", "Kiln µs"] + [heading for _, heading, _ in columns]
     for peer in peers:
         header += [PEERS.get(peer, peer) + " µs", "ratio"]
-    if any("planning_us" in row for row in rows.values()):
-        header.append("planning µs")
     header += ["MHz", "°C", "W", "kernel"]
     lines = []
     for name, row in rows.items():
-        rate = row.get("Tops", 0)
-        line = [name[len(group) + 1:], f"{row['kiln_us']:.2f}", f"{rate:.0f}" if rate else ""]
+        line = [name[len(group) + 1:], f"{row['kiln_us']:.2f}"]
+        line += [form.format(row[key]) if key in row else "" for key, _, form in columns]
         for peer in peers:
             known = "vs_" + peer in row
             line += [f"{row[peer + '_us']:.2f}", f"{row['vs_' + peer]:.3f}"] if known else ["", ""]
-        if "planning µs" in header:
-            line.append(f"{row.get('planning_us', 0):.1f}")
         line += [f"{row.get('sm_mhz', 0):.0f}", f"{row.get('celsius', 0):.0f}", f"{row.get('watts', 0):.0f}"]
         line.append(row.get("label", ""))
         lines.append(line)
@@ -129,30 +166,37 @@ def summary(groups):
 def goals(groups):
     lines = []
     for group, peer, pattern, mean, least in GOALS:
-        ratios = [row["vs_" + peer] for name, row in groups.get(group, {}).items()
-                  if "vs_" + peer in row and re.search(pattern, name)]
+        cases = {name: row for key, rows in groups.items() if group in (None, key) for name, row in rows.items()}
+        ratios = [row["vs_" + peer] for name, row in cases.items() if "vs_" + peer in row and re.search(pattern, name)]
         if not ratios:
             continue
         for what, seen, asked in (("mean", geometric_mean(ratios), mean), ("least", min(ratios), least)):
             if asked is not None:
-                lines.append([group, PEERS[peer], str(len(ratios)), what, f"{seen:.3f}", f"{asked:.3f}",
+                lines.append([group or "softmax, norms", PEERS[peer], str(len(ratios)), what, f"{seen:.3f}", f"{asked:.3f}",
                               "met" if seen >= asked else "**missed**"])
+    for group, rows in groups.items():
+        over = [row["over_empty_us"] for name, row in rows.items() if re.search(OVER_EMPTY[0], name)]
+        if over:
+            lines.append([group, "empty kernel", str(len(over)), "most µs over", f"{max(over):.2f}", f"{OVER_EMPTY[1]:.2f}",
+                          "met" if max(over) <= OVER_EMPTY[1] else "**missed**"])
     if lines:
         print("## Goals\n")
         print_table(["group", "peer", "cases", "ratio", "seen", "asked", ""], lines)
 
 
 def main(paths):
-    contexts, cases, failed = read(paths)
+    contexts, cases, others, failed = read(paths)
     for context in contexts:
-        keys = ("date", "gpu", "driver", "cuda_runtime", "cublaslt", "kiln_commit", "rounds", "round_ms")
+        keys = ("date", "gpu", "driver", "cuda_runtime", "cublaslt", "torch", "kiln_commit", "rounds", "round_ms")
         print("- " + ", ".join(f"{key} {context[key]}" for key in keys if key in context))
     print("\nRatio: the peer's time over Kiln's; above 1 Kiln is faster. Clock, temperature and power were read in the run.\n")
     groups = {}
     for name, rows in cases.items():
-        groups.setdefault(group_of(name), {})[name] = merged(rows)
-    summary(groups)
-    goals(groups)
+        row = with_peers(merged(rows), merged(others[name]) if name in others else {})
+        groups.setdefault(group_of(name), {})[name] = row
+    if groups:
+        summary(groups)
+        goals(groups)
     for group, rows in groups.items():
         print_group(group, rows)
     if failed:
