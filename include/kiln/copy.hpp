@@ -40,8 +40,7 @@ struct constant {
 /// to(i...) = from(i...). Rounded and saturated as `convert` does where the types differ, bit for bit where they do
 /// not. Refused: as `transform` does.
 template <executor Executor, class From, class To>
-  requires(is_tensor_v<From> && is_tensor_v<To>)
-status copy(const Executor& ex, const From& from, const To& to) {
+requires(is_tensor_v<From>&& is_tensor_v<To>) status copy(const Executor& ex, const From& from, const To& to) {
   using from_type = typename From::value_type;
   using to_type = typename To::value_type;
   constexpr bool here = elementwise::in_memory_of<Executor, From, To>, writes = !std::is_const_v<typename To::element>;
@@ -59,9 +58,10 @@ status copy(const Executor& ex, const From& from, const To& to) {
     if (done) return s;
     constexpr elementwise::identity same{};
     if constexpr (std::is_same_v<from_type, to_type>)
-      return elementwise::map_tensors(ex, "copy", same, elementwise::as_bits(to), elementwise::as_bits(from));
+      return elementwise::map_tensors(ex, "copy", same, bundle_of(elementwise::as_bits(to)),
+                                      elementwise::as_bits(from));
     else
-      return elementwise::map_tensors(ex, "copy", same, to, from);
+      return elementwise::map_tensors(ex, "copy", same, bundle_of(to), from);
   }
 }
 
@@ -81,8 +81,7 @@ status copy(const Executor& ex, const From& from, const To& to) {
 
 /// to(i...) = value.
 template <executor Executor, class To, class T>
-  requires(is_tensor_v<To>)
-status fill(const Executor& ex, const To& to, const T& value) {
+requires(is_tensor_v<To>) status fill(const Executor& ex, const To& to, const T& value) {
   using stored = typename To::value_type;
   constexpr bool here = elementwise::in_memory_of<Executor, To>, writes = !std::is_const_v<typename To::element>;
   constexpr bool converts = elementwise::stores_as<T, stored>;
@@ -92,7 +91,8 @@ status fill(const Executor& ex, const To& to, const T& value) {
   static_assert(writes, "fill: the view needs elements that are not const");
   static_assert(converts, "fill: the value does not convert to the view's element type");
   if constexpr (here && writes && converts)
-    return elementwise::map_tensors(ex, "fill", elementwise::constant<stored>{detail::stored_as<stored>(value)}, to);
+    return elementwise::map_tensors(ex, "fill", elementwise::constant<stored>{detail::stored_as<stored>(value)},
+                                    bundle_of(to));
 }
 
 }  // namespace kiln

@@ -2,10 +2,12 @@
 /// Fused elementwise kernels: one pass over memory, whatever the functor computes.
 ///
 ///     transform(device(stream), x, y, out, axpy{2.0f});    // out(i...) = f(x(i...), y(i...))
+///     transform(device(stream), x, outputs(gate, up), both{});  // two results of one pass over x
 ///     transform(device(stream), particles, drift{dt});     // f(particle) for every element of an SoA or AoS view
 ///
 /// A functor is a struct at namespace scope whose `operator()` is marked KILN_FN and const.
 #include <cstddef>
+#include <kiln/core/bundle.hpp>
 #include <kiln/core/executor.hpp>
 #include <kiln/core/status.hpp>
 #include <kiln/kernel/elementwise/run.hpp>
@@ -14,44 +16,60 @@
 
 namespace kiln {
 
+/// Several results of one pass. The functor returns `bundle_of(value, value, ...)`, one for each.
+template <class... Views>
+struct output_views {
+  bundle<Views...> views;
+};
+template <class... Views>
+constexpr output_views<Views...> outputs(const Views&... views) {
+  static_assert((is_tensor_v<Views> && ...), "outputs takes tensor views");
+  return {bundle_of(views...)};
+}
+
 namespace elementwise {
 
-/// The views and the functor behind them, and what the call is.
-template <class Executor, class Indices, class... Args>
+template <class... Views>
+const bundle<Views...>& results_of(const output_views<Views...>& o) {
+  return o.views;
+}
+template <class View>
+bundle<View> results_of(const View& v) {
+  return bundle_of(v);
+}
+
+/// The views and the functor behind them.
+template <class Executor, class Inputs, class... Args>
 struct split_call;
 template <class Executor, std::size_t... I, class... Args>
 struct split_call<Executor, std::index_sequence<I...>, Args...> {
-  static constexpr std::size_t last = sizeof...(I) - 1;
-  using functor = typename detail::nth<sizeof...(I), Args...>::type;
-  using type = transform_call<Executor, functor, std::make_index_sequence<last>,
-                              typename detail::nth<last, Args...>::type, typename detail::nth<I, Args...>::type...>;
+  static constexpr std::size_t last = sizeof...(I);
+  using results =
+      std::remove_cvref_t<decltype(results_of(std::declval<const typename detail::nth<last, Args...>::type&>()))>;
+  using type = transform_call<Executor, typename detail::nth<last + 1, Args...>::type, results,
+                              typename detail::nth<I, Args...>::type...>;
+  static status run(const Executor& ex, const Args&... args) {
+    return type::run(ex, nth_of<last + 1>(args...), results_of(nth_of<last>(args...)), nth_of<I>(args...)...);
+  }
 };
-
-template <std::size_t... I, class Executor, class... Args>
-status transform_split(std::index_sequence<I...>, const Executor& ex, const Args&... args) {
-  constexpr std::size_t inputs = sizeof...(I);
-  if constexpr (is_tensor_v<typename detail::nth<inputs, Args...>::type>)
-    return map_tensors(ex, "transform", nth_of<inputs + 1>(args...), nth_of<inputs>(args...), nth_of<I>(args...)...);
-  else
-    return map_records(ex, nth_of<inputs + 1>(args...), nth_of<I>(args...)..., nth_of<inputs>(args...));
-}
 
 }  // namespace elementwise
 
 /// Tensors: `transform(ex, in..., out, f)` sets out(i...) = f(in(i...)...), each value converted once when it is
 /// stored. f is called with floats for f16, bf16, e4m3 and e5m2 and with the elements' own type for all others. Extents
-/// need to be equal; broadcast<axis>(view, extent) repeats an axis. An input may be the result itself; otherwise they
-/// may not overlap.
+/// need to be equal; broadcast<axis>(view, extent) repeats an axis. `outputs(out, out, ...)` in the place of out takes
+/// a bundle of values. An input may be a result itself; otherwise they may not overlap.
 ///
 /// Records: `transform(ex, views..., f)` calls f(element...) for every index. `get<tag>(element)` reads and writes;
 /// fields that f does not touch cost nothing.
 ///
+/// An f that cannot be called so but takes a `coordinates<rank>` behind these arguments is told where the element lies.
+///
 /// Refused: extents that differ or are negative, null data, a result with a repeated axis (bad_stride), overlap.
 template <executor Executor, class... Args>
-  requires(sizeof...(Args) >= 2)
-status transform(const Executor& ex, const Args&... args) {
-  constexpr std::size_t views = sizeof...(Args) - 1;
-  using call = typename elementwise::split_call<Executor, std::make_index_sequence<views>, Args...>::type;
+requires(sizeof...(Args) >= 2) status transform(const Executor& ex, const Args&... args) {
+  using split = elementwise::split_call<Executor, std::make_index_sequence<sizeof...(Args) - 2>, Args...>;
+  using call = typename split::type;
   static_assert(call::tensors || call::records,
                 "transform takes tensor views, or views of records, and then a functor");
   static_assert(call::here,
@@ -64,11 +82,11 @@ status transform(const Executor& ex, const Args&... args) {
   constexpr bool testable = call::here && call::ranks;
   static_assert(!testable || !call::tensors || call::callable,
                 "transform: the functor needs a const operator() that takes one value for each input view and returns "
-                "the result's value");
+                "the result's value, or bundle_of(...) for several results; coordinates<rank> may come last");
   static_assert(!testable || !call::records || call::callable,
                 "transform: the functor needs a const operator() that takes one element of each view: (auto particle)");
   if constexpr ((call::tensors || call::records) && testable && call::writes && call::callable)
-    return elementwise::transform_split(std::make_index_sequence<views - 1>{}, ex, args...);
+    return split::run(ex, args...);
 }
 
 }  // namespace kiln

@@ -4,6 +4,7 @@
 /// loads.
 #include <cstddef>
 #include <kiln/kernel/elementwise/chunk.hpp>
+#include <kiln/kernel/elementwise/coordinates.hpp>
 #include <kiln/kernel/elementwise/items.hpp>
 #include <kiln/view/aos.hpp>
 #include <type_traits>
@@ -153,7 +154,12 @@ struct record_map {
     held_pack<C, indices, Views...> held;
     (load_staged<Views, C>(view_number<I>(views), at, held_number<I>(held)), ...);
     KILN_UNROLL
-    for (int i = 0; i < C; ++i) f(lane<Views, C>{&held_number<I>(held), i}...);
+    for (int i = 0; i < C; ++i) {
+      if constexpr (sees_coordinates<F, 1, lane<Views, C>...>)
+        f(lane<Views, C>{&held_number<I>(held), i}..., coordinates<1>{{at + i}});
+      else
+        f(lane<Views, C>{&held_number<I>(held), i}...);
+    }
     (store_staged<Views, C>(view_number<I>(views), at, held_number<I>(held)), ...);
   }
 };

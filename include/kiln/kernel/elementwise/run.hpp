@@ -9,24 +9,36 @@
 
 namespace kiln::elementwise {
 
-template <class Executor, class F, class Out, class... In>
-status map_tensors(const Executor& ex, const char* call, const F& f, const Out& out, const In&... in) {
-  KILN_TRY(check_view(call, "the result", out));
-  KILN_TRY(check_writable(call, "the result", out));
-  [[maybe_unused]] int number = 0;
+template <class Executor, class F, class... Out, class... In>
+status map_tensors(const Executor& ex, const char* call, const F& f, const bundle<Out...>& outs, const In&... in) {
+  const auto& model = outs.first;
+  constexpr bool one = sizeof...(Out) == 1;
+  const std::string model_name = one ? "the result" : "result 1";
   status s;
+  outs.each([&](const auto& v, auto k) {
+    const std::string name = one ? model_name : "result " + std::to_string(k + 1);
+    if (s.ok()) s = check_view(call, name, v);
+    if (s.ok()) s = check_writable(call, name, v);
+    if (s.ok()) s = check_same_shape(call, name, v, model_name, model);
+    outs.each([&](const auto& other, auto j) {
+      if (s.ok() && j < k) s = check_outside(call, name, v, "result " + std::to_string(j + 1), other);
+    });
+  });
+  [[maybe_unused]] int number = 0;
   [[maybe_unused]] const auto look = [&](const auto& v) {
     const std::string name = "input " + std::to_string(++number);
     if (s.ok()) s = check_view(call, name, v);
-    if (s.ok()) s = check_same_shape(call, name, v, "the result", out);
-    if (s.ok()) s = check_overlap(call, name, v, "the result", out);
+    if (s.ok()) s = check_same_shape(call, name, v, model_name, model);
+    outs.each([&](const auto& out, auto k) {
+      if (s.ok()) s = check_overlap(call, name, v, one ? model_name : "result " + std::to_string(k + 1), out);
+    });
   };
   (look(in), ...);
   KILN_TRY(s);
-  if (out.empty()) return {};
-  constexpr std::size_t bytes = (sizeof(typename Out::value_type) + ... + sizeof(typename In::value_type));
-  const double all = static_cast<double>(out.size()) * static_cast<double>(bytes);
-  return run_items(ex, {.program = call, .schedule = "elements", .bytes = all}, make_tensor_map(f, out, in...));
+  if (model.empty()) return {};
+  constexpr std::size_t bytes = (sizeof(typename Out::value_type) + ...) + (sizeof(typename In::value_type) + ... + 0);
+  const double all = static_cast<double>(model.size()) * static_cast<double>(bytes);
+  return run_items(ex, {.program = call, .schedule = "elements", .bytes = all}, make_tensor_map(f, outs, in...));
 }
 
 template <class Executor, class F, class First, class... Rest>
@@ -48,33 +60,61 @@ status map_records(const Executor& ex, const F& f, const First& first, const Res
                    make_record_map(f, first.count, first, rest...));
 }
 
-/// What a call of `transform` is, told from the types alone.
-template <class Executor, class F, class Inputs, class Out, class... Views>
+/// Whether what the functor returns may be stored: a value, or a bundle of as many as there are results.
+template <class Result, class... Out>
+inline constexpr bool stored_in = false;
+template <class Result, class Out>
+inline constexpr bool stored_in<Result, Out> = stores_as<Result, typename Out::value_type>;
+template <class... Result, class... Out>
+requires(sizeof...(Out) > 1 &&
+         sizeof...(Out) == sizeof...(Result)) inline constexpr bool stored_in<bundle<Result...>, Out...> =
+    (stores_as<Result, typename Out::value_type> && ...);
+
+template <class F, class... X>
+struct returned : std::type_identity<void> {};
+template <class F, class... X>
+requires std::is_invocable_v<const F&, X...>
+struct returned<F, X...> : std::type_identity<std::remove_cvref_t<std::invoke_result_t<const F&, X...>>> {
+};
+
+template <class F, int R, class Outs, class... In>
+inline constexpr bool maps_to = false;
+template <class F, int R, class... Out, class... In>
+inline constexpr bool maps_to<F, R, bundle<Out...>, In...> =
+    stored_in<typename returned<F, compute_t<typename In::value_type>...>::type, Out...> ||
+    stored_in<typename returned<F, compute_t<typename In::value_type>..., coordinates<R>>::type, Out...>;
+
+/// What a call of `transform` is, told from the types alone. `Outs` is a bundle of the results' views; for records, of
+/// the last view.
+template <class Executor, class F, class Outs, class... In>
 struct transform_call {
   static constexpr bool tensors = false, records = false, here = true, writes = true, ranks = true, callable = true;
 };
-template <class F, class Out, class... In>
-concept maps_to = requires(const F& f, compute_t<typename In::value_type>... x) {
-  detail::stored_as<typename Out::value_type>(f(x...));
-};
-
-template <class Executor, class F, std::size_t... I, class Out, class... Views>
-  requires(is_tensor_v<Out> &&
-         (is_tensor_v<Views> && ...))
-struct transform_call<Executor, F, std::index_sequence<I...>, Out, Views...> {
+template <class Executor, class F, class First, class... Rest, class... In>
+requires(is_tensor_v<First> && (is_tensor_v<Rest> && ...) &&
+         (is_tensor_v<In> && ...)) struct transform_call<Executor, F, bundle<First, Rest...>, In...> {
   static constexpr bool tensors = true, records = false;
-  static constexpr bool here = in_memory_of<Executor, Views...>;
-  static constexpr bool writes = !std::is_const_v<typename Out::element>;
-  static constexpr bool ranks = ((Views::rank == Out::rank) && ...);
-  static constexpr bool callable = maps_to<F, Out, typename detail::nth<I, Views...>::type...>;
+  static constexpr bool here = in_memory_of<Executor, First, Rest..., In...>;
+  static constexpr bool writes =
+      !std::is_const_v<typename First::element> && (!std::is_const_v<typename Rest::element> && ...);
+  static constexpr bool ranks = ((Rest::rank == First::rank) && ...) && ((In::rank == First::rank) && ...);
+  static constexpr bool callable = maps_to<F, First::rank, bundle<First, Rest...>, In...>;
+
+  static status run(const Executor& ex, const F& f, const bundle<First, Rest...>& outs, const In&... in) {
+    return map_tensors(ex, "transform", f, outs, in...);
+  }
 };
-template <class Executor, class F, std::size_t... I, class Out, class... Views>
-  requires(record_view<Out> &&
-         (record_view<Views> && ...))
-struct transform_call<Executor, F, std::index_sequence<I...>, Out, Views...> {
+template <class Executor, class F, class Last, class... In>
+requires(record_view<Last> && (record_view<In> && ...)) struct transform_call<Executor, F, bundle<Last>, In...> {
   static constexpr bool tensors = false, records = true, writes = true, ranks = true;
-  static constexpr bool here = in_memory_of<Executor, Views...>;
-  static constexpr bool callable = std::is_invocable_v<const F&, lane<Views, record_map<F, Views...>::chunk>...>;
+  static constexpr bool here = in_memory_of<Executor, In..., Last>;
+  static constexpr int chunk = record_map<F, In..., Last>::chunk;
+  static constexpr bool callable = std::is_invocable_v<const F&, lane<In, chunk>..., lane<Last, chunk>> ||
+                                   std::is_invocable_v<const F&, lane<In, chunk>..., lane<Last, chunk>, coordinates<1>>;
+
+  static status run(const Executor& ex, const F& f, const bundle<Last>& last, const In&... in) {
+    return map_records(ex, f, in..., last.first);
+  }
 };
 
 }  // namespace kiln::elementwise
