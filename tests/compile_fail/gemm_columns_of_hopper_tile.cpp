@@ -1,4 +1,4 @@
-// expect: config: N of a warp_specialized tile is a multiple of 32, at most 256, with dual at most 128
+// expect: config: N of a warp_specialized tile is a multiple of 16, at most 256, with dual at most 128
 #include <kiln/arch/host/driver.hpp>
 #include <kiln/gemm.hpp>
 

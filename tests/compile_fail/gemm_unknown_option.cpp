@@ -1,4 +1,4 @@
-// expect: config takes tile<M, N, K>, stages<S>, warp_tile<M, N>, cluster<C>, a schedule, an instruction set
+// expect: config takes tile<M, N, K>, stages<S>, warp_tile<M, N>, cluster<M, N>, a schedule, an instruction set
 #include <kiln/gemm.hpp>
 
 using namespace kiln;

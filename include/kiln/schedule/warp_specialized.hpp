@@ -3,17 +3,20 @@
 /// stay for many tiles. The roles meet at two barriers a slot, `full` and `empty`, and nowhere else.
 ///
 /// A program for this schedule has `slot`, `scratch`, `state<Group>` with accumulators `acc`, `groups`, how many of them share
-/// a tile (`sharers`), whether sums are promoted after each slot (`promotes`), `slot_bytes` and
+/// a tile (`sharers`), the blocks of a cluster (`cluster_m` x `cluster_n`; those in one line of either axis share loads), whether
+/// sums are promoted after each slot (`promotes`, `promotes_in_turn`), `slot_bytes` and
 ///     load(thread, p, tile, step, slot, full, rank), multiply(group, slot, acc, add), settle(acc) after a wait,
-///     promote(group, state, acc, first), finish(group, p, work, segment, state, scratch, flag, rank), end(group).
+///     clear(group, state), promote(group, state, acc), finish(group, p, work, segment, state, scratch, flag, rank), end(group).
 /// `Where` is a parameter so that the host runs the same roles (arch/host/roles.hpp).
 #include <kiln/arch/sm90.hpp>
 #include <kiln/schedule/work_order.hpp>
+#include <utility>
 
 namespace kiln {
 
-template <class Program, int Slots, int Cluster>
+template <class Program, int Slots>
 struct warp_specialized_schedule {
+  static constexpr int cluster_m = Program::cluster_m, cluster_n = Program::cluster_n, cluster = cluster_m * cluster_n;
   static constexpr int groups = Program::groups;
   static constexpr int threads = 128 * (1 + groups);
   static constexpr int loader_registers = 40, consumer_registers = 232;
@@ -33,7 +36,7 @@ struct warp_specialized_schedule {
   KILN_FN static void setup(scope<Where, 1> thread, shared& memory) {
     for (int s = 0; s < Slots; ++s) {
       sm90::init(thread, memory.full[s], 1);
-      sm90::init(thread, memory.empty[s], Program::sharers * Cluster);
+      sm90::init(thread, memory.empty[s], Program::sharers * (cluster_m + cluster_n - 1));
     }
   }
 
@@ -41,7 +44,7 @@ struct warp_specialized_schedule {
   template <class Where>
   KILN_FN static void load(scope<Where, 1> thread, const typename Program::parameters& p, const work_order& work, std::uint32_t worker,
                            shared& memory) {
-    const int rank = Cluster == 1 ? 0 : sm90::cluster_rank(thread);
+    const int rank = cluster == 1 ? 0 : sm90::cluster_rank(thread);
     sm90::ring_position<Slots> at{0, 1};
     auto place = work.begin(worker);
     for (segment s; work.next(place, s);) {
@@ -60,7 +63,7 @@ struct warp_specialized_schedule {
   template <class Where>
   KILN_FN static void consume(warpgroup_scope<Where> group, const typename Program::parameters& p, const work_order& work,
                               std::uint32_t worker, shared& memory) {
-    const int number = group.number() - 1, rank = Cluster == 1 ? 0 : sm90::cluster_rank(group);
+    const int number = group.number() - 1, rank = cluster == 1 ? 0 : sm90::cluster_rank(group);
     typename Program::template state<warpgroup_scope<Where>> state;
     sm90::ring_position<Slots> at;
     auto place = work.begin(worker);
@@ -84,8 +87,9 @@ struct warp_specialized_schedule {
           if (work.next(peek, other)) sm90::named_arrive<128 * groups>(group, turn_name + turn);
         }
       };
-      if constexpr (Program::promotes) multiply_promoted(group, s.steps, at, memory, state, issued);
-      else multiply(group, s.steps, at, memory, state, issued);
+      if constexpr (Program::promotes_in_turn) multiply_in_turn(group, s.steps, at, memory, state, rank, issued, std::make_integer_sequence<int, Program::blocks>{});
+      else if constexpr (Program::promotes) multiply_promoted(group, s.steps, at, memory, state, rank, issued);
+      else multiply(group, s.steps, at, memory, state, rank, issued);
       Program::finish(group, p, work, s, state, memory.scratch[number], memory.flag[number], rank);
     }
     Program::end(group);
@@ -95,35 +99,36 @@ struct warp_specialized_schedule {
   static constexpr int turn_name = 1 + groups;  ///< named barriers of the turns; those of the groups come before
 
   template <class Group, class State, class Issued>
-  KILN_FN static void multiply(Group group, int steps, sm90::ring_position<Slots>& at, shared& memory, State& state, Issued issued) {
+  KILN_FN static void multiply(Group group, int steps, sm90::ring_position<Slots>& at, shared& memory, State& state, int rank, Issued issued) {
     int held = -1;
     KILN_NO_UNROLL
     for (int step = 0; step < steps; ++step, at.next()) {
       sm90::wait(group, memory.full[at.slot], at.parity);
       Program::multiply(group, memory.slots[at.slot], state.acc, step > 0);
       sm90::wgmma_wait<1>(group);
-      if (held >= 0) release(group, memory.empty[held]);
+      if (held >= 0) release(group, memory.empty[held], rank);
       held = at.slot;
     }
     issued();
     sm90::wgmma_wait<0>(group);
     Program::settle(state.acc);
-    release(group, memory.empty[held]);
+    release(group, memory.empty[held], rank);
   }
 
   /// Each slot's sums are added to registers while the next slot's products run; two sets of sums alternate.
   template <class Group, class State, class Issued>
-  KILN_FN static void multiply_promoted(Group group, int steps, sm90::ring_position<Slots>& at, shared& memory, State& state, Issued issued) {
+  KILN_FN static void multiply_promoted(Group group, int steps, sm90::ring_position<Slots>& at, shared& memory, State& state, int rank, Issued issued) {
     State even, odd;
     const auto start = [&](State& into) {
       sm90::wait(group, memory.full[at.slot], at.parity);
       Program::multiply(group, memory.slots[at.slot], into.acc, false);
     };
-    const auto take = [&](State& partial, int slot, bool first) {
+    const auto take = [&](State& partial, int slot) {
       Program::settle(partial.acc);
-      release(group, memory.empty[slot]);
-      Program::promote(group, state, partial.acc, first);
+      release(group, memory.empty[slot], rank);
+      Program::promote(group, state, partial.acc);
     };
+    Program::clear(group, state);
     start(even);
     for (int step = 1;; step += 2) {
       int held = at.slot;
@@ -131,34 +136,58 @@ struct warp_specialized_schedule {
       if (step >= steps) {
         issued();
         sm90::wgmma_wait<0>(group);
-        take(even, held, step == 1);
+        take(even, held);
         return;
       }
       start(odd);
       sm90::wgmma_wait<1>(group);
-      take(even, held, step == 1);
+      take(even, held);
       held = at.slot;
       at.next();
       if (step + 1 >= steps) {
         issued();
         sm90::wgmma_wait<0>(group);
-        take(odd, held, false);
+        take(odd, held);
         return;
       }
       start(even);
       sm90::wgmma_wait<1>(group);
-      take(odd, held, false);
+      take(odd, held);
     }
   }
 
-  /// One arrival a group and block of the cluster: all of them write into this slot.
+  /// One set of partial sums for all blocks of rows in turn: what one group adds, the other's products hide.
+  template <class Group, class State, class Issued, int... Block>
+  KILN_FN static void multiply_in_turn(Group group, int steps, sm90::ring_position<Slots>& at, shared& memory, State& state, int rank,
+                                       Issued issued, std::integer_sequence<int, Block...>) {
+    typename Program::template partial<Group> sums;
+    Program::clear(group, state);
+    KILN_NO_UNROLL
+    for (int step = 0; step < steps; ++step, at.next()) {
+      sm90::wait(group, memory.full[at.slot], at.parity);
+      const auto take = [&](auto block) {
+        constexpr int number = decltype(block)::value;
+        constexpr bool last = number == sizeof...(Block) - 1;
+        Program::template multiply_blocks<number, 1>(group, memory.slots[at.slot], sums.acc, false);
+        if (last && step + 1 == steps) issued();
+        sm90::wgmma_wait<0>(group);
+        Program::settle(sums.acc);
+        if (last) release(group, memory.empty[at.slot], rank);
+        Program::template promote<number>(group, state, sums.acc);
+      };
+      (take(std::integral_constant<int, Block>{}), ...);
+    }
+  }
+
+  /// One arrival a group at each block that writes into this slot: those of the cluster in line with this one.
   template <class Where>
-  KILN_FN static void release(warpgroup_scope<Where> group, sm90::barrier& empty) {
-    if constexpr (Cluster == 1) {
+  KILN_FN static void release(warpgroup_scope<Where> group, sm90::barrier& empty, int rank) {
+    if constexpr (cluster == 1) {
       sm90::one_thread(group, [&](auto thread) { sm90::arrive(thread, empty); });
     } else {
       group.each([&](int t) {
-        if (t < Cluster) sm90::arrive_at(scope<Where, 1>{group.first + t}, empty, t);
+        const bool in_line = t % cluster_m == rank % cluster_m || t / cluster_m == rank / cluster_m;
+        if (t < cluster && in_line) sm90::arrive_at(scope<Where, 1>{group.first + t}, empty, t);
       });
     }
   }

@@ -37,7 +37,7 @@ KILN_FN constexpr void check_product() {
                     (std::is_same_v<A, std::int8_t> && std::is_same_v<A, B>),
                 "wgmma: A and B are both f16, both bf16, both int8, or any of e4m3 and e5m2");
   static_assert(std::is_same_v<Acc, wgmma_accumulator_t<A>>, "wgmma: accumulators are float, of int8 operands int32");
-  static_assert(N == 8 || N == 16 || (N % 32 == 0 && N <= 256), "wgmma: N is 8, 16, or a multiple of 32 up to 256");
+  static_assert(N == 8 || (N % 16 == 0 && N <= 256), "wgmma: N is 8, or a multiple of 16 up to 256");
 }
 
 /// Tells the compiler that these registers change here.

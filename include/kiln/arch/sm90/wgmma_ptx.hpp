@@ -104,18 +104,32 @@ KILN_DEVICE void product_shared(Acc (&d)[R], std::uint64_t a, std::uint64_t b, i
     KILN_WGMMA_SHARED("16", 8, "%8", "%9", "%10", "%11", "%12");
   } else if constexpr (R == 16) {
     KILN_WGMMA_SHARED("32", 16, "%16", "%17", "%18", "%19", "%20");
+  } else if constexpr (R == 24) {
+    KILN_WGMMA_SHARED("48", 24, "%24", "%25", "%26", "%27", "%28");
   } else if constexpr (R == 32) {
     KILN_WGMMA_SHARED("64", 32, "%32", "%33", "%34", "%35", "%36");
+  } else if constexpr (R == 40) {
+    KILN_WGMMA_SHARED("80", 40, "%40", "%41", "%42", "%43", "%44");
   } else if constexpr (R == 48) {
     KILN_WGMMA_SHARED("96", 48, "%48", "%49", "%50", "%51", "%52");
+  } else if constexpr (R == 56) {
+    KILN_WGMMA_SHARED("112", 56, "%56", "%57", "%58", "%59", "%60");
   } else if constexpr (R == 64) {
     KILN_WGMMA_SHARED("128", 64, "%64", "%65", "%66", "%67", "%68");
+  } else if constexpr (R == 72) {
+    KILN_WGMMA_SHARED("144", 72, "%72", "%73", "%74", "%75", "%76");
   } else if constexpr (R == 80) {
     KILN_WGMMA_SHARED("160", 80, "%80", "%81", "%82", "%83", "%84");
+  } else if constexpr (R == 88) {
+    KILN_WGMMA_SHARED("176", 88, "%88", "%89", "%90", "%91", "%92");
   } else if constexpr (R == 96) {
     KILN_WGMMA_SHARED("192", 96, "%96", "%97", "%98", "%99", "%100");
+  } else if constexpr (R == 104) {
+    KILN_WGMMA_SHARED("208", 104, "%104", "%105", "%106", "%107", "%108");
   } else if constexpr (R == 112) {
     KILN_WGMMA_SHARED("224", 112, "%112", "%113", "%114", "%115", "%116");
+  } else if constexpr (R == 120) {
+    KILN_WGMMA_SHARED("240", 120, "%120", "%121", "%122", "%123", "%124");
   } else if constexpr (R == 128) {
     KILN_WGMMA_SHARED("256", 128, "%128", "%129", "%130", "%131", "%132");
   }
@@ -129,18 +143,32 @@ KILN_DEVICE void product_registers(float (&d)[R], const std::uint32_t (&a)[4], s
     KILN_WGMMA_REGISTERS("16", 8, "%8", "%9", "%10", "%11", "%12", "%13", "%14");
   } else if constexpr (R == 16) {
     KILN_WGMMA_REGISTERS("32", 16, "%16", "%17", "%18", "%19", "%20", "%21", "%22");
+  } else if constexpr (R == 24) {
+    KILN_WGMMA_REGISTERS("48", 24, "%24", "%25", "%26", "%27", "%28", "%29", "%30");
   } else if constexpr (R == 32) {
     KILN_WGMMA_REGISTERS("64", 32, "%32", "%33", "%34", "%35", "%36", "%37", "%38");
+  } else if constexpr (R == 40) {
+    KILN_WGMMA_REGISTERS("80", 40, "%40", "%41", "%42", "%43", "%44", "%45", "%46");
   } else if constexpr (R == 48) {
     KILN_WGMMA_REGISTERS("96", 48, "%48", "%49", "%50", "%51", "%52", "%53", "%54");
+  } else if constexpr (R == 56) {
+    KILN_WGMMA_REGISTERS("112", 56, "%56", "%57", "%58", "%59", "%60", "%61", "%62");
   } else if constexpr (R == 64) {
     KILN_WGMMA_REGISTERS("128", 64, "%64", "%65", "%66", "%67", "%68", "%69", "%70");
+  } else if constexpr (R == 72) {
+    KILN_WGMMA_REGISTERS("144", 72, "%72", "%73", "%74", "%75", "%76", "%77", "%78");
   } else if constexpr (R == 80) {
     KILN_WGMMA_REGISTERS("160", 80, "%80", "%81", "%82", "%83", "%84", "%85", "%86");
+  } else if constexpr (R == 88) {
+    KILN_WGMMA_REGISTERS("176", 88, "%88", "%89", "%90", "%91", "%92", "%93", "%94");
   } else if constexpr (R == 96) {
     KILN_WGMMA_REGISTERS("192", 96, "%96", "%97", "%98", "%99", "%100", "%101", "%102");
+  } else if constexpr (R == 104) {
+    KILN_WGMMA_REGISTERS("208", 104, "%104", "%105", "%106", "%107", "%108", "%109", "%110");
   } else if constexpr (R == 112) {
     KILN_WGMMA_REGISTERS("224", 112, "%112", "%113", "%114", "%115", "%116", "%117", "%118");
+  } else if constexpr (R == 120) {
+    KILN_WGMMA_REGISTERS("240", 120, "%120", "%121", "%122", "%123", "%124", "%125", "%126");
   } else if constexpr (R == 128) {
     KILN_WGMMA_REGISTERS("256", 128, "%128", "%129", "%130", "%131", "%132", "%133", "%134");
   }

@@ -20,10 +20,11 @@ template <int M, int N>
 struct warp_tile {
   static constexpr int m = M, n = N;
 };
-/// Blocks along M that share the loads of B by multicast (`warp_specialized`).
-template <int C>
+/// M x N blocks with neighbouring tiles (`warp_specialized`): by multicast, those along M share the loads of B, those along N
+/// the loads of A.
+template <int M, int N = 1>
 struct cluster {
-  static constexpr int value = C;
+  static constexpr int m = M, n = N;
 };
 
 /// 8-bit floats: add the unit's sums to float32 registers every 128 elements of K (the default), or leave them in the unit,
@@ -66,8 +67,8 @@ template <int M, int N>
 inline constexpr bool is_warp_tile<warp_tile<M, N>> = true;
 template <class T>
 inline constexpr bool is_cluster = false;
-template <int C>
-inline constexpr bool is_cluster<cluster<C>> = true;
+template <int M, int N>
+inline constexpr bool is_cluster<cluster<M, N>> = true;
 template <class T>
 inline constexpr bool is_accumulation = std::is_same_v<T, promoted> || std::is_same_v<T, fast_accumulation>;
 template <class T>
@@ -127,7 +128,7 @@ struct config {
       std::is_same_v<typename detail::pick_option<detail::accumulation_test, kiln::promoted, Options...>::type, kiln::promoted>;
   static constexpr bool ping_pong =
       std::is_same_v<typename detail::pick_option<detail::sharing_test, cooperative, Options...>::type, kiln::ping_pong>;
-  static constexpr int cluster_size = detail::pick_option<detail::cluster_test, cluster<1>, Options...>::type::value;
+  using block_cluster = typename detail::pick_option<detail::cluster_test, cluster<1>, Options...>::type;
   // What must hold of the options; the call says what does not (sound.hpp).
   static constexpr bool matched = hopper == std::is_same_v<instruction_set, instructions::sm90>;
   static constexpr bool deep = slots >= 1 && (slots >= 2 || std::is_same_v<schedule, serial>);

@@ -1,7 +1,7 @@
 #pragma once
 /// From a warpgroup's accumulators to the sinks on Hopper.
 ///
-/// Stores whose rows are 16-byte aligned leave by TMA: the group writes 64 rows of 128 bytes into one of two buffers, one
+/// Stores whose rows are 16-byte aligned leave by TMA: the group writes 64 rows of up to 128 bytes into one of two buffers, one
 /// thread sends it off, and the group goes on while it is read. Other stores, and the edges of D, go through the same buffers by hand.
 /// With a reduction among the sinks all of them take the way through staging memory, as on other architectures.
 #include <kiln/arch/sm90.hpp>
@@ -31,7 +31,7 @@ template <class Arguments, int Rows, int Cols>
 struct hopper_finish {
   using accumulator = typename Arguments::accumulator;
   static constexpr int products = Arguments::products;
-  static constexpr int strip = 32 / products;  ///< columns that a staged warp takes at a time
+  static constexpr int strip = Cols % (32 / products) == 0 ? 32 / products : 16;  ///< columns that a staged warp takes at a time
   using staged = staged_finish<Arguments, wgmma_strip<strip>, 16, strip>;
 
   union alignas(1024) scratch {
@@ -53,10 +53,12 @@ struct hopper_finish {
       [[maybe_unused]] constexpr int i = decltype(number)::value;
       if constexpr (!reduces) {
         if constexpr (stored_by_rows<sink_type>) {
-          constexpr int cols = 128 / static_cast<int>(sizeof(typename sink_type::element));
-          auto r = sm90::matrix_request("d", sink.view.data, p.m, p.n, sink.view.stride(1), 64, cols);
+          using element = typename sink_type::element;
+          constexpr swizzle pattern = swizzle_for<element>(Cols);
+          constexpr int cols = panel_bytes(pattern) / static_cast<int>(sizeof(element));
+          auto r = sm90::matrix_request("d", sink.view.data, p.m, p.n, sink.view.stride(1), 64, cols, pattern);
           r.rank = 3, r.extent[2] = p.batch, r.box[2] = 1;
-          r.stride[2] = (p.batch > 1 ? sink.view.stride(0) : round_up<index_t>(p.m * sink.view.stride(1), 16)) * static_cast<index_t>(sizeof(typename sink_type::element));
+          r.stride[2] = (p.batch > 1 ? sink.view.stride(0) : round_up<index_t>(p.m * sink.view.stride(1), 16)) * static_cast<index_t>(sizeof(element));
           if (p.m == 1) r.stride[1] = round_up<index_t>(r.stride[1], 16);
           if (sm90::make_tensor_map(maps.of_sink[i], r).ok() && sink.template vectors<2>()) maps.usable |= 1u << i;
         }
@@ -89,20 +91,24 @@ struct hopper_finish {
         const coord at{first.row + 64 * b, first.col};
         p.sinks.each([&](const auto& sink, auto number) {
           using sink_type = std::remove_cvref_t<decltype(sink)>;
-          constexpr int i = decltype(number)::value;
-          constexpr int cols = chunk_cols<sink_type>;
-          static_assert(Cols % cols == 0);
-          KILN_UNROLL
-          for (int c = 0; c < Cols; c += cols) {
+          [[maybe_unused]] constexpr int i = decltype(number)::value;
+          constexpr int most = chunk_cols<sink_type>, rest = Cols % most;
+          const auto store = [&](auto columns, int c) {
+            constexpr int cols = decltype(columns)::value;
             if constexpr (stored_by_rows<sink_type>) {
+              using element = typename sink_type::element;
               if ((maps.usable >> i & 1u) && at.row + 64 <= p.m && at.col + c + cols <= p.n) {
-                send(group, sink, maps.of_sink[i], batch, at, c, sums[b], *reinterpret_cast<shared_tile<typename sink_type::element, 64, cols>*>(memory.buffers[parity]), name);
+                send(group, sink, maps.of_sink[i], batch, at, c, sums[b],
+                     *reinterpret_cast<shared_tile<element, 64, cols, swizzle_for<element>(Cols)>*>(memory.buffers[parity]), name);
                 parity ^= 1;
-                continue;
+                return;
               }
             }
             put_staged<cols>(group, p, sink, batch, at, c, sums[b], memory, name);
-          }
+          };
+          KILN_UNROLL
+          for (int c = 0; c + most <= Cols; c += most) store(std::integral_constant<int, most>{}, c);
+          if constexpr (rest > 0) store(std::integral_constant<int, rest>{}, Cols - rest);
         });
       }
     }
@@ -118,7 +124,7 @@ struct hopper_finish {
   template <class Sink>
   static constexpr bool stored_by_rows = [] {
     if constexpr (Sink::reduces) return false;
-    else return decltype(Sink::view)::unit_axis == 2 && sizeof(typename Sink::element) <= 4 && Cols * sizeof(typename Sink::element) % 128 == 0;
+    else return decltype(Sink::view)::unit_axis == 2 && sizeof(typename Sink::element) <= 4 && Cols * sizeof(typename Sink::element) % 32 == 0;
   }();
 
   /// The two neighbours in registers r and r + 1 of each product.
@@ -129,11 +135,11 @@ struct hopper_finish {
     return x;
   }
 
-  /// Columns of a sink that the group takes at a time.
+  /// Columns of a sink that the group takes at a time: as many as a buffer holds.
   template <class Sink>
-  static constexpr int chunk_cols = stored_by_rows<Sink> ? 128 / static_cast<int>(sizeof(typename Sink::element)) : Cols % 64 == 0 ? 64 : 32;
+  static constexpr int chunk_cols = min_of(Cols, stored_by_rows<Sink> ? 128 / static_cast<int>(sizeof(typename Sink::element)) : 64);
 
-  /// Columns [c, c + 128 bytes) of 64 rows that lie inside D, by TMA.
+  /// Columns from c on of 64 rows that lie inside D, by TMA: a box for each panel of the buffer.
   template <class Group, class Sink, class Map, class Fragment, class Buffer>
   KILN_FN static void send(Group group, const Sink& sink, const Map& map, index_t batch, coord first, int c, const Fragment& sums, Buffer& to, int name) {
     // The store before the last has read this buffer, and everyone knows.
@@ -158,7 +164,9 @@ struct hopper_finish {
     sm90::fence_async(group);
     sm90::named_sync<128>(group, name);
     sm90::one_thread(group, [&](auto thread) {
-      sm90::tma_store(thread, map, &to, first.col + c, first.row, batch);
+      KILN_UNROLL
+      for (int i = 0; i < Buffer::panels; ++i)
+        sm90::tma_store(thread, map, to.address(0, i * Buffer::panel_cols), first.col + c + i * Buffer::panel_cols, first.row, batch);
       sm90::tma_commit(thread);
     });
   }
@@ -168,8 +176,8 @@ struct hopper_finish {
   template <int Count, class Group, class Sink, class Fragment>
   KILN_FN static void put_staged(Group group, const Arguments& p, const Sink& sink, index_t batch, coord first, int c, const Fragment& sums,
                                  scratch& memory, int name) {
-    constexpr int width = Count < 64 / products ? Count : 64 / products;
-    using stage = shared_tile<accumulator, 64, width>;
+    constexpr int width = Count * products <= 64 ? Count : Count % 32 == 0 ? 32 : 16;
+    using stage = shared_tile<accumulator, 64, width, swizzle_for<accumulator>(width)>;
     static_assert(Count % width == 0 && sizeof(stage) * products <= sizeof(memory.buffers));
     auto* stages = reinterpret_cast<stage*>(memory.buffers);
     KILN_UNROLL

@@ -14,19 +14,19 @@ template <class Arguments, class Config>
 struct hopper_gemm {
   using where = std::conditional_t<std::is_same_v<typename decltype(Arguments::a)::space, host_space>, on_host, on_device>;
   using program = hopper_program<Arguments, Config, where>;
-  using schedule = warp_specialized_schedule<program, Config::slots, Config::cluster_size>;
+  using schedule = warp_specialized_schedule<program, Config::slots>;
   using parameters = typename program::parameters;
   using shared = typename schedule::shared;
   static constexpr bool is_hopper = true;
   static constexpr int slots = Config::slots;
   static constexpr const char *schedule_name = Config::ping_pong ? "warp_specialized, ping-pong," : "warp_specialized", *instructions_name = "sm90";
-  static constexpr int cluster = Config::cluster_size, resident = 1, threads = schedule::threads;
-  static constexpr int tile_m = program::tile_m * cluster, tile_n = program::tile_n;  ///< of a worker
+  static constexpr int cluster_m = program::cluster_m, cluster_n = program::cluster_n, cluster = program::cluster, resident = 1, threads = schedule::threads;
+  static constexpr int tile_m = program::tile_m * cluster_m, tile_n = program::tile_n * cluster_n;  ///< of a worker
   static constexpr int tile_k = program::tile_k;
   static constexpr int alignment = 1024;
   static constexpr index_t shared_bytes = static_cast<index_t>(sizeof(shared)) + alignment;
-  static constexpr index_t row_parts_of_tile = program::finisher::row_parts_of_tile;
-  static constexpr index_t column_parts_of_tile = program::finisher::column_parts_of_group * program::sharers * cluster;
+  static constexpr index_t row_parts_of_tile = program::finisher::row_parts_of_tile * cluster_n;
+  static constexpr index_t column_parts_of_tile = program::finisher::column_parts_of_group * program::sharers * cluster_m;
   static_assert(shared_bytes <= 232448, "config: the slots of this tile and its stages need more than the 227 KB of shared memory of a block");
 
   /// Scratch memory of split tiles: a counter for each group of a streamed tile, and two places for sums for each worker.
@@ -116,6 +116,26 @@ bool has_hopper_code() {
   cudaFuncAttributes a{};
   const cudaError_t e = quiet_call([&] { return cudaFuncGetAttributes(&a, reinterpret_cast<const void*>(hopper_gemm_kernel<Hopper>)); });
   return e == cudaSuccess && a.maxThreadsPerBlock >= Hopper::threads;
+}
+
+/// Clusters of this kernel that the current GPU holds at a time; `fallback` where the runtime does not answer.
+template <class Hopper>
+int resident_clusters(int fallback) {
+  int clusters = fallback;
+  const auto kernel = hopper_gemm_kernel<Hopper>;
+  cudaLaunchAttribute size{};
+  size.id = cudaLaunchAttributeClusterDimension;
+  size.val.clusterDim.x = Hopper::cluster, size.val.clusterDim.y = size.val.clusterDim.z = 1;
+  cudaLaunchConfig_t shape{};
+  shape.gridDim = dim3(Hopper::cluster), shape.blockDim = dim3(Hopper::threads);
+  shape.dynamicSmemBytes = static_cast<std::size_t>(Hopper::shared_bytes), shape.attrs = &size, shape.numAttrs = 1;
+  const cudaError_t e = quiet_call([&] {
+    if (auto set = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(Hopper::shared_bytes));
+        set != cudaSuccess)
+      return set;
+    return cudaOccupancyMaxActiveClusters(&clusters, kernel, &shape);
+  });
+  return e == cudaSuccess && clusters > 0 ? clusters : fallback;
 }
 
 template <class Hopper>

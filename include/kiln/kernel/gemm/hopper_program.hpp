@@ -25,7 +25,8 @@ struct hopper_program {
   using b_type = typename Arguments::b_type;
   using accumulator = typename Arguments::accumulator;
   using parameters = hopper_parameters<Arguments, Where>;
-  static constexpr int products = Arguments::products, cluster = Config::cluster_size, groups = 2;
+  static constexpr int products = Arguments::products, groups = 2;
+  static constexpr int cluster_m = Config::block_cluster::m, cluster_n = Config::block_cluster::n, cluster = cluster_m * cluster_n;
   static constexpr bool ping_pong = Config::ping_pong;
   static constexpr int sharers = ping_pong ? 1 : groups;  ///< groups that work on one tile
   static constexpr int tile_m = Config::block_tile::m, tile_k = Config::block_tile::k;
@@ -39,8 +40,10 @@ struct hopper_program {
 
   static_assert(tile_k * static_cast<int>(sizeof(a_type)) == 128, "config: K of a Hopper tile is 128 bytes of the operands");
   static_assert(tile_m % (sharers * 64) == 0, "config: M of a Hopper tile is a multiple of 128, 64 for each of two warpgroups (of 64 with ping_pong)");
-  static_assert(tile_n % 32 == 0 && wide_n <= 256, "config: N of a warp_specialized tile is a multiple of 32, at most 256, with dual at most 128");
-  static_assert(blocks * registers * (promotes ? 3 : 1) <= 192, "config: the accumulators of this tile do not fit into the registers");
+  static_assert(tile_n % 16 == 0 && wide_n <= 256, "config: N of a warp_specialized tile is a multiple of 16, at most 256, with dual at most 128");
+  /// Where two sets of partial sums fit beside the sums, products run while the last ones are added; else block after block.
+  static constexpr bool promotes_in_turn = promotes && 3 * blocks * registers > 192;
+  static_assert((promotes_in_turn ? blocks + 1 : promotes ? 3 * blocks : blocks) * registers <= 192, "config: the accumulators of this tile do not fit into the registers");
   static_assert(Arguments::a_major != major::none && Arguments::b_major != major::none, "gemm: TMA needs a unit stride in both operands");
   static_assert(sizeof(a_type) == 2 || (a_k_major && b_k_major), "gemm: Hopper's 8-bit products need both operands K-major");
 
@@ -57,6 +60,10 @@ struct hopper_program {
     fragments<accumulator, registers, Group> acc[blocks];
     int parity = 0;  ///< of the store buffers
   };
+  template <class Group>
+  struct partial {
+    fragments<accumulator, registers, Group> acc[1];
+  };
   using finisher = hopper_finish<Arguments, group_m, tile_n>;
   using scratch = typename finisher::scratch;
 
@@ -72,10 +79,11 @@ struct hopper_program {
     return r;
   }
   static constexpr int panel = 128 / static_cast<int>(sizeof(a_type));  ///< elements of 128 bytes
-  // Boxes along M, and along N for each product; the blocks of a cluster share out those of B.
-  static constexpr int a_boxes = a_k_major ? 1 : tile_m / panel;
-  static constexpr int b_boxes = b_k_major ? (products == 1 ? 2 : 1) : tile_n / panel;
-  static_assert(products * b_boxes % cluster == 0, "config: the boxes of B do not share out over the cluster");
+  // Boxes along M, and along N for each product; the blocks of a cluster that need the same boxes share them out.
+  static constexpr int a_boxes = a_k_major ? cluster_n : tile_m / panel;
+  static constexpr int b_boxes = b_k_major ? (cluster_m > products ? cluster_m / products : 1) : tile_n / panel;
+  static_assert(a_boxes % cluster_n == 0 && products * b_boxes % cluster_m == 0, "config: the boxes do not share out over the cluster");
+  static_assert(tile_m % (8 * a_boxes) == 0 && tile_n % (8 * b_boxes) == 0, "config: a box is a multiple of 8 rows");
   static_assert(b_k_major || tile_n % panel == 0, "config: N of the tile is a multiple of 64 where B runs along N");
 
   static status make_maps(parameters& p) {
@@ -83,7 +91,7 @@ struct hopper_program {
     constexpr index_t most = 0x7ffffe00;  // TMA's coordinates are 32-bit, and the last tile reaches beyond the extent
     if (x.m > most || x.n > most || x.k > most)
       return fail(errc::unsupported, "gemm: m, n, k are ", x.m, ", ", x.n, ", ", x.k, ", warp_specialized needs at most ", most, " of each");
-    KILN_TRY(sm90::make_tensor_map(p.a, request("a", x.a, a_k_major ? 1 : 2, a_k_major ? tile_m : tile_k)));
+    KILN_TRY(sm90::make_tensor_map(p.a, request("a", x.a, a_k_major ? 1 : 2, a_k_major ? tile_m / a_boxes : tile_k)));
     for (int q = 0; q < products; ++q)
       KILN_TRY(sm90::make_tensor_map(p.b[q], request(products == 1 ? "b" : q == 0 ? "b.first" : "b.second", x.b[q], b_k_major ? 2 : 1,
                                                      b_k_major ? tile_n / b_boxes : tile_k)));
@@ -91,33 +99,47 @@ struct hopper_program {
     return {};
   }
 
+  /// Where in its worker's tile, in tiles, the block of this rank is.
+  KILN_FN static constexpr int rank_m(int rank) { return rank % cluster_m; }
+  KILN_FN static constexpr int rank_n(int rank) { return rank / cluster_m; }
+
+  /// The boxes that this block brings: those of A also to the blocks beside it along N, those of B to those along M.
   template <class Thread>
   KILN_FN static void load(Thread thread, const parameters& p, tile_index t, int step, slot& s, sm90::barrier& full, int rank) {
     const auto& x = p.arguments;
-    const int k = step * tile_k, m = (static_cast<int>(t.row) * cluster + rank) * tile_m, n = static_cast<int>(t.col) * tile_n;
+    const int rm = rank_m(rank), rn = rank_n(rank), k = step * tile_k;
+    const int m = (static_cast<int>(t.row) * cluster_m + rm) * tile_m, n = (static_cast<int>(t.col) * cluster_n + rn) * tile_n;
+    const auto fetch = [&](auto sharers, int blocks_mask, const auto& map, void* to, int first, int second, int batch) {
+      if constexpr (decltype(sharers)::value == 1) sm90::tma_load(thread, map, to, full, first, second, batch);
+      else sm90::tma_load_multicast(thread, map, to, full, static_cast<std::uint16_t>(blocks_mask), first, second, batch);
+    };
     const int a_batch = x.a.strides[0] == 0 ? 0 : static_cast<int>(t.batch);
     KILN_UNROLL
     for (int i = 0; i < a_boxes; ++i) {
-      if constexpr (a_k_major) sm90::tma_load(thread, p.a, s.a.address(0, 0), full, k, m, a_batch);
-      else sm90::tma_load(thread, p.a, s.a.address(0, i * panel), full, m + i * panel, k, a_batch);
+      if (cluster_n > 1 && i % cluster_n != rn) continue;
+      constexpr int rows = tile_m / a_boxes, beside = every_nth_bit(cluster_m, cluster_n);
+      const auto to = a_k_major ? s.a.address(i * rows, 0) : s.a.address(0, i * rows);
+      fetch(std::integral_constant<int, cluster_n>{}, beside << rm, p.a, to, a_k_major ? k : m + i * rows, a_k_major ? m + i * rows : k, a_batch);
     }
     KILN_UNROLL
     for (int i = 0; i < products * b_boxes; ++i) {
-      if (cluster > 1 && i % cluster != rank) continue;
-      const int q = i / b_boxes, part = i % b_boxes * (tile_n / b_boxes), in_slot = q * tile_n + part;
+      if (cluster_m > 1 && i % cluster_m != rm) continue;
+      constexpr int rows = tile_n / b_boxes, below = every_nth_bit(1, cluster_m);
+      const int q = i / b_boxes, part = i % b_boxes * rows, in_slot = q * tile_n + part;
       const int batch = x.b[q].strides[0] == 0 ? 0 : static_cast<int>(t.batch);
-      const auto fetch = [&](void* to, int first, int second) {
-        if constexpr (cluster == 1) sm90::tma_load(thread, p.b[q], to, full, first, second, batch);
-        else sm90::tma_load_multicast(thread, p.b[q], to, full, static_cast<std::uint16_t>((1 << cluster) - 1), first, second, batch);
-      };
-      if constexpr (b_k_major) fetch(s.b.address(in_slot, 0), k, n + part);
-      else fetch(s.b.address(0, in_slot), n + part, k);
+      const auto to = b_k_major ? s.b.address(in_slot, 0) : s.b.address(0, in_slot);
+      fetch(std::integral_constant<int, cluster_m>{}, below << (rn * cluster_m), p.b[q], to, b_k_major ? k : n + part, b_k_major ? n + part : k, batch);
     }
   }
 
   /// Starts the products of one slot, into `into[block]`.
   template <class Group, class Fragments>
   KILN_FN static void multiply(Group group, const slot& s, Fragments& into, bool add) {
+    multiply_blocks<0, blocks>(group, s, into, add);
+  }
+  /// Those of the blocks [First, First + Count), into `into[block - First]`.
+  template <int First, int Count, class Group, class Fragments>
+  KILN_FN static void multiply_blocks(Group group, const slot& s, Fragments& into, bool add) {
     constexpr int depth = sm90::wgmma_k<a_type>;
     constexpr auto a_along = a_k_major ? sm90::major::k : sm90::major::mn, b_along = b_k_major ? sm90::major::k : sm90::major::mn;
     const int row = ping_pong ? 0 : (group.number() - 1) * group_m;
@@ -127,34 +149,45 @@ struct hopper_program {
     }();
     sm90::wgmma_fence(group);
     KILN_UNROLL
-    for (int block = 0; block < blocks; ++block) {
+    for (int block = First; block < First + Count; ++block) {
       const auto a = [&] {
         if constexpr (a_k_major) return sm90::k_major_descriptor<swizzle::b128>(group, s.a.storage + (row + 64 * block) * 128);
         else return sm90::mn_major_descriptor<swizzle::b128>(group, s.a.storage + (row / panel + block) * tile_k * 128, tile_k * 128);
       }();
       KILN_UNROLL
       for (int k = 0; k < tile_k; k += depth)
-        sm90::wgmma<a_type, b_type, a_along, b_along>(group, into[block], a.plus(a_k_major ? k / depth * 32 : k * 128),
+        sm90::wgmma<a_type, b_type, a_along, b_along>(group, into[block - First], a.plus(a_k_major ? k / depth * 32 : k * 128),
                                                       b.plus(b_k_major ? k / depth * 32 : k * 128), add || k > 0);
     }
     sm90::wgmma_commit(group);
   }
 
   /// After a wait: the sums in these registers are what the unit left there.
-  template <class Fragments>
-  KILN_FN static void settle(Fragments& sums) {
+  template <class Group, int Count>
+  KILN_FN static void settle(fragments<accumulator, registers, Group> (&sums)[Count]) {
     KILN_UNROLL
-    for (int b = 0; b < blocks; ++b) sm90::detail::touch(sums[b]);
+    for (int b = 0; b < Count; ++b) sm90::detail::touch(sums[b]);
   }
 
-  /// Adds a finished partial sum to the float32 sums.
-  template <class Group, class Fragments>
-  KILN_FN static void promote(Group group, state<Group>& st, const Fragments& partial, bool first) {
+  /// Zero sums, to which partial ones are added: to select a zero at the first would cost as much as each addition.
+  template <class Group>
+  KILN_FN static void clear(Group group, state<Group>& st) {
     group.each([&](int t) {
       KILN_UNROLL
       for (int b = 0; b < blocks; ++b) {
         KILN_UNROLL
-        for (int i = 0; i < registers; ++i) st.acc[b].of(t)[i] = (first ? accumulator{0} : st.acc[b].of(t)[i]) + partial[b].of(t)[i];
+        for (int i = 0; i < registers; ++i) st.acc[b].of(t)[i] = 0;
+      }
+    });
+  }
+  /// Adds finished partial sums to the float32 sums, those of the blocks from `First` on.
+  template <int First = 0, class Group, int Count>
+  KILN_FN static void promote(Group group, state<Group>& st, const fragments<accumulator, registers, Group> (&partial)[Count]) {
+    group.each([&](int t) {
+      KILN_UNROLL
+      for (int b = 0; b < Count; ++b) {
+        KILN_UNROLL
+        for (int i = 0; i < registers; ++i) st.acc[First + b].of(t)[i] += partial[b].of(t)[i];
       }
     });
   }
@@ -189,15 +222,23 @@ struct hopper_program {
       }
     }
     const tile_index t = work.tiles.at(s.tile);
-    const index_t row_tile = static_cast<index_t>(t.row) * cluster + rank;
+    const index_t row_tile = static_cast<index_t>(t.row) * cluster_m + rank_m(rank), col_tile = static_cast<index_t>(t.col) * cluster_n + rank_n(rank);
     const int share = ping_pong ? 0 : g;
-    const coord first{row_tile * tile_m + share * group_m, static_cast<index_t>(t.col) * tile_n};
-    finisher::run(group, x, p.stores, t.batch, first, static_cast<index_t>(t.col) * finisher::row_parts_of_tile,
+    const coord first{row_tile * tile_m + share * group_m, col_tile * tile_n};
+    finisher::run(group, x, p.stores, t.batch, first, col_tile * finisher::row_parts_of_tile,
                   (row_tile * sharers + share) * finisher::column_parts_of_group, st.acc, st.parity, memory, name);
   }
   template <class Group>
   KILN_FN static void end(Group group) {
     finisher::end(group);
+  }
+
+ private:
+  /// Bits 0, step, 2 step, ... of which there are `count`.
+  KILN_FN static constexpr int every_nth_bit(int step, int count) {
+    int bits = 0;
+    for (int i = 0; i < count; ++i) bits |= 1 << (i * step);
+    return bits;
   }
 };
 

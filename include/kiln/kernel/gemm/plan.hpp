@@ -75,6 +75,17 @@ class gemm_plan {
     detail::each_kernel<Arguments>(candidate_list{}, f);
   }
 
+  /// Blocks, or clusters of them, that run at one time. Two blocks share a cluster anywhere; larger clusters need as many free
+  /// multiprocessors in one part of the GPU, and only the runtime knows how many fit.
+  template <class Kernel>
+  static int workers_of() {
+    const int at_most = max_of(detail::multiprocessors<on_host>() / Kernel::cluster, 1);
+#if defined(__CUDACC__)
+    if constexpr (!on_host && Kernel::cluster > 2) return max_of(min_of(resident_clusters<Kernel>(at_most), at_most), 1);
+#endif
+    return at_most;
+  }
+
   bool nothing_to_do() const { return arguments_.m == 0 || arguments_.n == 0 || arguments_.batch == 0; }
 
   /// The device's answer is asked for once a kernel and device.
@@ -141,7 +152,7 @@ class gemm_plan {
     if (rows > 0xffffffff / cols || rows * cols > 0xffffffff / arguments_.batch)
       return fail(errc::unsupported, "gemm: ", arguments_.batch, " x ", rows, " x ", cols, " tiles, needs fewer than 2^32");
     const auto r = static_cast<std::uint32_t>(rows), c = static_cast<std::uint32_t>(cols);
-    const auto workers = static_cast<std::uint32_t>(max_of(detail::multiprocessors<on_host>() / Kernel::cluster, 1));
+    const auto workers = static_cast<std::uint32_t>(workers_of<Kernel>());
     const tile_order tiles{r, c, static_cast<std::uint32_t>(arguments_.batch), best_band(r, c, workers * Kernel::resident, Kernel::tile_m, Kernel::tile_n)};
     parts_ = {rows * Kernel::column_parts_of_tile, cols * Kernel::row_parts_of_tile};
     reduction_bytes_ = detail::partial_bytes(arguments_, parts_);

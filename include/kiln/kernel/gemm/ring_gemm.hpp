@@ -19,7 +19,7 @@ struct ring_gemm {
   static constexpr const char* schedule_name = slots == 1 ? "serial" : "multistage";
   static constexpr const char* instructions_name = std::is_same_v<typename Config::instruction_set, instructions::simt> ? "simt" : "sm80";
   static constexpr int tile_m = program::tile_m, tile_n = program::tile_n, tile_k = program::tile_k;
-  static constexpr int cluster = 1, resident = 2;
+  static constexpr int cluster_m = 1, cluster_n = 1, cluster = 1, resident = 2;
   static constexpr int alignment = 1024;  // a swizzle's pattern is made from address bits
   static constexpr index_t shared_bytes = static_cast<index_t>(sizeof(shared)) + alignment;
   static constexpr index_t row_parts_of_tile = program::warps_n;

@@ -58,7 +58,7 @@ struct sound_gemm {
   static constexpr bool value = true;  // first, for clang leaves the class at a failed assertion
   static_assert(M != not_a_config, "gemm<C>(...): C is a config<...>, or left out");
   static_assert(M != options,
-                "config takes tile<M, N, K>, stages<S>, warp_tile<M, N>, cluster<C>, a schedule, an instruction set, promoted or "
+                "config takes tile<M, N, K>, stages<S>, warp_tile<M, N>, cluster<M, N>, a schedule, an instruction set, promoted or "
                 "fast_accumulation, cooperative or ping_pong");
   static_assert(M != instruction_set, "config: warp_specialized goes with the sm90 instructions, serial and multistage with simt or sm80");
   static_assert(M != one_slot, "config: a ring needs at least stages<2>");
@@ -85,10 +85,10 @@ struct sound_gemm {
   static_assert(M != hopper_unit, "gemm: warp_specialized needs a unit stride in both operands; with_unit<axis>(view) promises one");
   static_assert(M != hopper_8_bits, "gemm: warp_specialized needs 8-bit operands with K along memory: A by rows, B by columns (transposed(w))");
   static_assert(M != hopper_m, "config: M of a warp_specialized tile is a multiple of 128, 64 for each of two warpgroups; with ping_pong of 64");
-  static_assert(M != hopper_n, "config: N of a warp_specialized tile is a multiple of 32, at most 256, with dual at most 128");
+  static_assert(M != hopper_n, "config: N of a warp_specialized tile is a multiple of 16, at most 256, with dual at most 128");
   static_assert(M != hopper_k, "config: K of a warp_specialized tile is 128 bytes of the operands: 64 elements of 16 bits, 128 of 8");
   static_assert(M != hopper_registers, "config: the accumulators of this tile do not fit into the registers");
-  static_assert(M != hopper_boxes, "config: the loads of B do not share out over the cluster; take cluster<1> or <2>, and N of 64 a block where B lies by rows");
+  static_assert(M != hopper_boxes, "config: the loads do not share out over the cluster; take cluster<1> or <2>, and where A lies by columns or B by rows, 64 of M or N a block");
   static_assert(M != no_driver, "gemm: to run warp_specialized on the host, #include <kiln/arch/host/driver.hpp> before the call");
   static_assert(M != not_a_problem, "gemm_grouped: the list holds what gemm_problem(a, b, sinks...) makes");
   static_assert(M != grouped_hopper, "gemm_grouped: warp_specialized takes one problem a launch; lists take serial or multistage");
@@ -192,17 +192,23 @@ constexpr gemm_mistake mistake_of_hopper() {
   constexpr bool one_type = std::is_same_v<a, b> && (std::is_same_v<a, f16> || std::is_same_v<a, bf16> || std::is_same_v<a, std::int8_t>);
   constexpr int bytes = static_cast<int>(sizeof(a)), wide_n = tile::n * Arguments::products, panel = 128 / bytes;
   constexpr int sharers = Config::ping_pong ? 1 : 2;  // warpgroups that share a tile
-  constexpr int boxes = Arguments::b_major == major::k ? 2 : Arguments::products * tile::n / panel;
+  constexpr int m64 = tile::m / (64 * sharers);  // tiles of 64 rows, and sets of partial sums of 8-bit floats
+  constexpr int sums = !(fp8 && Config::promoted) ? m64 : 3 * m64 * wide_n / 2 <= 192 ? 3 * m64 : m64 + 1;
+  using blocks = typename Config::block_cluster;
+  constexpr int cm = blocks::m, cn = blocks::n, products = Arguments::products;
+  constexpr int a_boxes = Arguments::a_major == major::k ? cn : tile::m / panel;
+  constexpr int b_boxes = Arguments::b_major != major::k ? tile::n / panel : cm > products ? cm / products : 1;
   if constexpr (!one_type && !fp8) return hopper_types;
   else if constexpr (Arguments::a_major == major::none || Arguments::b_major == major::none) return hopper_unit;
   else if constexpr (bytes == 1 && !both_k) return hopper_8_bits;
   else if constexpr (tile::m % (64 * sharers) != 0 || tile::m < 64 * sharers) return hopper_m;
-  else if constexpr (tile::n % 32 != 0 || wide_n > 256 || wide_n < 32) return hopper_n;
+  else if constexpr (tile::n % 16 != 0 || wide_n > 256 || wide_n < 16) return hopper_n;
   else if constexpr (tile::k * bytes != 128) return hopper_k;
-  else if constexpr (tile::m / (64 * sharers) * wide_n / 2 * (fp8 && Config::promoted ? 3 : 1) > 192) return hopper_registers;
-  else if constexpr (Config::cluster_size < 1 || boxes % Config::cluster_size != 0 || (Arguments::b_major == major::mn && tile::n % panel != 0)) return hopper_boxes;
+  else if constexpr (sums * wide_n / 2 > 192) return hopper_registers;
+  else if constexpr (cm < 1 || cn < 1 || cm * cn > 8 || (Arguments::b_major == major::mn && tile::n % panel != 0)) return hopper_boxes;
+  else if constexpr (a_boxes % cn != 0 || products * b_boxes % cm != 0 || tile::m % (8 * a_boxes) != 0 || tile::n % (8 * b_boxes) != 0) return hopper_boxes;
   else {
-    using schedule = warp_specialized_schedule<hopper_program<Arguments, Config, Where>, Config::slots, Config::cluster_size>;
+    using schedule = warp_specialized_schedule<hopper_program<Arguments, Config, Where>, Config::slots>;
     if constexpr (sizeof(typename schedule::shared) + 1024 > 232448) return shared_memory;
     else if constexpr (std::is_same_v<Where, on_host> && !twin::host_driver_included<Arguments>) return no_driver;
     else return none;
