@@ -1,20 +1,45 @@
 #pragma once
-/// Symmetric quantisation to int8, e4m3 and e5m2: per row or per tensor, with a scale that is computed or given.
+/// Numbers to int8, uint8, e4m3 and e5m2 and back, with scales that are computed or given.
 ///
-/// q = x / scale, rounded half to even and saturated: int8 to [-128, 127] (or -127, see the options), e4m3 to 448, e5m2
-/// to 57344; x is near q * scale. A computed scale is amax / 127, 448 or 57344; where amax is 0 it is 1 and all q are
-/// 0. A NaN or an infinity makes the computed scale NaN or infinite. Given scales have to be finite and positive; they
-/// are only read. `x` of float, f16 or bf16, rank 1 to 4, any strides; `q` of equal extents. Errors: bad_shape,
-/// bad_stride, null_pointer, overlap.
+///     quantise(ex, x, q, per_row_scales(s));                            // computes s: amax of each row / 127
+///     quantise(ex, x, q, per_group_scales<1>(s, 128));                  // s[r, g]: of 128 neighbours of a row
+///     quantise(ex, x, q, per_column_scales(s).with_zero_points(z));     // affine: computes s and z
+///     quantise(ex, x, q, given(per_column_scales(s)));                  // s is there already and only read
+///     dequantise(ex, q, y, per_column_scales(s));
+///
+/// The sets of scales are those of view/quantised.hpp, so `quantised(q, per_row_scales(s))` is the view of what was
+/// made, and s goes into an epilogue's `per_row` or `per_column`.
+///
+/// `x` is float, f16 or bf16, rank 1 to 4, any strides; its last axis are its columns, all others its rows. `q` has
+/// equal extents. Scales are float, any strides: a vector of 1 (tensor), of the rows or of the columns, or a matrix for
+/// groups: [rows, ceil(columns / group)] along axis 1, [ceil(rows / group), columns] along axis 0. A group may be of any
+/// size from 1, also longer than the axis; the last one may be shorter.
+///
+/// Symmetric: q = x / scale, rounded half to even and saturated: int8 to [-128, 127] (or -127, see the options), uint8
+/// to [0, 255], so negative values are 0, e4m3 to 448, e5m2 to 57344. A computed scale is amax / 127, 255, 448 or 57344;
+/// where amax is 0 it is 1 and all q are 0. NaN is 0 in an integer and stays in a float.
+///
+/// Affine (int8 and uint8): q = round(x / scale) + zero point, clamped; x is near (q - zero point) * scale. Zero points
+/// are int32, int8 or uint8 and shaped as the scales. Computed ones spread the range from min(x, 0) to max(x, 0) over
+/// all codes, so 0 has a code of its own; they are int32 or of q's type, for the whole tensor int32. A range of 0 has
+/// scale 1 and zero point 0. NaN becomes the zero point.
+///
+/// A NaN or an infinity among the values makes a computed scale NaN or infinite, so that it shows; calibrate.hpp passes
+/// them over. No computed scale is below 2^-126. Given scales have to be finite and positive.
+///
+/// Errors: bad_shape, bad_stride, bad_option (a group below 1), bad_alignment, null_pointer, overlap.
 #include <kiln/kernel/rows/check.hpp>
 #include <kiln/kernel/rows/items.hpp>
 #include <kiln/kernel/rows/quantise.hpp>
 #include <kiln/kernel/rows/run.hpp>
+#include <kiln/kernel/rows/scale_sets.hpp>
+#include <kiln/view/quantised.hpp>
 
 namespace kiln {
 
 struct quantise_options {
-  int8_range range = int8_range::full;  ///< symmetric: int8 never becomes -128
+  int8_range range = int8_range::full;    ///< symmetric: int8 never becomes -128
+  overflow beyond = overflow::saturate;  ///< of 8-bit floats; to_nan: e4m3 NaN, e5m2 infinity
 };
 
 /// Scales that are there already: `quantise_rows(ex, x, q, given(scales))`.
@@ -26,97 +51,155 @@ template <class T, class S, int U>
 constexpr given_scales<tensor<const T, 1, S, U>> given(const tensor<T, 1, S, U>& scales) {
   return {scales};
 }
+template <granularity G, class Scales, class Zeros>
+constexpr given_scales<scale_set<G, Scales, Zeros>> given(const scale_set<G, Scales, Zeros>& set) {
+  return {set};
+}
 
 namespace rows {
 
-template <class X, class Q, class T>
-constexpr void check_quantise_types() {
+template <class Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, class Set>
+status check_quantise(const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q, const Set& set) {
+  check_spaces<Executor, tensor<X, R, S, U>, tensor<Q, R, SQ, UQ>>();
   check_float<X>();
-  static_assert(std::is_same_v<Q, std::int8_t> || std::is_same_v<Q, e4m3> || std::is_same_v<Q, e5m2>,
-                "quantise writes int8, e4m3 or e5m2");
-  static_assert(std::is_same_v<std::remove_const_t<T>, float>, "scales are float");
-}
-
-template <class Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, class T, class ST, int UT>
-status check_quantise(const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q, const char* name,
-                      const tensor<T, 1, ST, UT>& scales, index_t needed, const char* why) {
-  check_spaces<Executor, tensor<X, R, S, U>, tensor<Q, R, SQ, UQ>, tensor<T, 1, ST, UT>>();
-  check_quantise_types<X, Q, T>();
+  static_assert(is_code<Q>, "quantise writes int8, uint8, e4m3 or e5m2");
   KILN_TRY(check_view("x", x));
   KILN_TRY(check_output("q", q));
   KILN_TRY(check_same_shape("q", q, "x", x));
-  KILN_TRY(check_view(name, scales));
-  KILN_TRY(check_length(name, scales, needed, why));
+  KILN_TRY((check_set<Executor, Q>(x, set)));
   KILN_TRY(check_apart("q", q, "x", x));
-  return check_apart("q", q, name, scales);
+  return check_apart_from_set("q", q, set);
 }
 
-template <class Executor, class X, int R, class S, int U, class Q, class SQ, int UQ>
+template <class Q>
+constexpr to_codes<Q> codes_of(quantise_options options) {
+  return {{options.range == int8_range::symmetric, options.beyond == overflow::to_nan}};
+}
+
+template <class Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, class Set>
 status quantise_given(const Executor& ex, const char* name, const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q,
-                      const operand<const float>& scales, quantise_options options) {
-  if (q.empty()) return {};
+                      const Set& set, quantise_options options) {
+  KILN_TRY(check_quantise<Executor>(x, q, set));
+  return run_scaled(ex, name, x, q, set, codes_of<Q>(options));
+}
+
+/// Of the whole tensor: four launches; one that fails ends the call.
+template <class Q, class Executor, class X, int R, class S, int U, class Set>
+status scales_of_tensor(const Executor& ex, const tensor<X, R, S, U>& x, const Set& set, bool symmetric) {
   const cut cuts(length(x));
-  quantise_program<std::remove_const_t<X>, Q> program{input_of(x), operand_of(q), scales,
-                                                      options.range == int8_range::symmetric, cuts};
-  return run(ex, {.program = name, .bytes = bytes_of(x, q)}, program, count(x) * cuts.pieces,
-             min_of(length(x), cut::longest));
+  const auto of_all = [&](const auto& start, const auto& look, const auto& end) -> status {
+    KILN_TRY(run_items(ex, {.program = "quantise: start"}, start, 1));
+    if (!x.empty())
+      KILN_TRY(run(ex, {.program = "quantise: range", .bytes = bytes_of(x)}, look, count(x) * cuts.runs(), cuts.piece));
+    return run_items(ex, {.program = "quantise: scale"}, end, 1);
+  };
+  using element = std::remove_const_t<X>;
+  float* scale = set.scales.data;
+  if constexpr (Set::affine) {
+    static_assert(std::is_same_v<typename std::remove_cvref_t<decltype(set.zeros)>::value_type, std::int32_t>,
+                  "the zero point of a whole tensor, where it is computed, is int32");
+    std::int32_t* zero = set.zeros.data;
+    // The low end lives in the zero point's word until the scale is made.
+    const range_program<element, false> look{input_of(x), {reinterpret_cast<float*>(zero), 0, 0}, {scale, 0, 0}, {}, cuts};
+    return of_all(affine_program<Q>{scale, zero, true, symmetric}, look, affine_program<Q>{scale, zero, false, symmetric});
+  } else {
+    return of_all(scale_program<Q>{scale, true}, amax_program<element>{input_of(x), scale, cuts},
+                  scale_program<Q>{scale, false});
+  }
+}
+
+template <class Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, granularity G, class Scales,
+          class Zeros>
+status quantise_computed(const Executor& ex, const char* name, const tensor<X, R, S, U>& x,
+                         const tensor<Q, R, SQ, UQ>& q, const scale_set<G, Scales, Zeros>& set,
+                         quantise_options options) {
+  using element = std::remove_const_t<X>;
+  using zero = typename zero_type<Zeros>::type;
+  KILN_TRY(check_quantise<Executor>(x, q, set));
+  KILN_TRY(check_written_set<Q>(x, set));
+  if (set.scales.empty()) return {};
+  const to_codes<Q> codes = codes_of<Q>(options);
+  const trace::launch_record record{.program = name, .fused = "scales", .bytes = bytes_of(x, q, set.scales)};
+  if constexpr (G == granularity::row || G == granularity::group_1) {
+    const cut cuts(length(x), G == granularity::row ? cut::any : set.group, cut::any);
+    quantise_runs_program<element, Q, zero> program{input_of(x), operand_of(q), place_of<G>(set.scales),
+                                                    place_of<G>(set.zeros), codes, cuts};
+    return run(ex, record, program, count(x) * cuts.runs(), min_of(cuts.piece, length(x)));
+  } else if constexpr (G == granularity::tensor) {
+    KILN_TRY(scales_of_tensor<Q>(ex, x, set, codes.rule.symmetric));
+    return run_scaled(ex, name, x, q, set, codes);
+  } else {
+    const scales_of_columns<Q, zero> into{place_of<G>(set.scales), place_of<G>(set.zeros), codes.rule.symmetric};
+    KILN_TRY(column_ranges<false>(ex, {.program = "quantise: ranges", .bytes = bytes_of(x)}, input_of(x), into, count(x),
+                                  length(x), G == granularity::column ? cut::any : set.group));
+    return run_scaled(ex, name, x, q, set, codes);
+  }
 }
 
 }  // namespace rows
 
-/// scales[r] = amax of row r / largest, q = x / scales[r]. `scales`: one float for each row (product of the leading
-/// extents).
+/// Computes the scales (and zero points) of a set and q with them. One launch for rows and groups of a row's
+/// neighbours, two for columns and groups along columns, four for the tensor.
+template <executor Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, granularity G, class Scales,
+          class Zeros>
+status quantise(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q,
+                const scale_set<G, Scales, Zeros>& scales, quantise_options options = {}) {
+  static_assert(!std::is_const_v<typename Scales::element>,
+                "quantise writes the scales; pass given(scales) to use scales that are there");
+  return rows::quantise_computed(ex, "quantise", x, q, scales, options);
+}
+/// With one scale for the tensor: a vector of one.
+template <executor Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, class T, class ST, int UT>
+status quantise(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q,
+                const tensor<T, 1, ST, UT>& scale, quantise_options options = {}) {
+  static_assert(!std::is_const_v<T>, "quantise writes the scale; pass given(scale) to use one that is there");
+  return rows::quantise_computed(ex, "quantise", x, q, per_tensor_scale(scale), options);
+}
+/// With scales that are there: a set, or one for the tensor.
+template <executor Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, class View>
+status quantise(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q,
+                const given_scales<View>& scales, quantise_options options = {}) {
+  if constexpr (rows::is_scale_set<View>)
+    return rows::quantise_given(ex, "quantise", x, q, scales.view, options);
+  else
+    return rows::quantise_given(ex, "quantise", x, q, per_tensor_scale(scales.view), options);
+}
+
+/// scales[r] = amax of row r / largest, q = x / scales[r].
 template <executor Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, class T, class ST, int UT>
 status quantise_rows(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q,
                      const tensor<T, 1, ST, UT>& scales, quantise_options options = {}) {
-  using namespace rows;
   static_assert(!std::is_const_v<T>,
                 "quantise_rows writes the scales; pass given(scales) to use scales that are there");
-  KILN_TRY(check_quantise<Executor>(x, q, "scales", scales, count(x), "the rows of `x`"));
-  KILN_TRY(check_output("scales", scales));
-  KILN_TRY(check_apart("scales", scales, "x", x));
-  if (scales.empty()) return {};
-  quantise_rows_program<std::remove_const_t<X>, Q> program{input_of(x), operand_of(q), each_row(scales),
-                                                           options.range == int8_range::symmetric};
-  return run(ex, {.program = "quantise_rows", .fused = "amax", .bytes = bytes_of(x, q, scales)}, program, count(x),
-             length(x));
+  return rows::quantise_computed(ex, "quantise_rows", x, q, per_row_scales(scales), options);
 }
-
 /// q = x / scales[r] with given scales.
 template <executor Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, class View>
 status quantise_rows(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q,
                      const given_scales<View>& scales, quantise_options options = {}) {
-  using namespace rows;
-  KILN_TRY(check_quantise<Executor>(x, q, "scales", scales.view, count(x), "the rows of `x`"));
-  return quantise_given(ex, "quantise_rows", x, q, each_row(scales.view), options);
+  return rows::quantise_given(ex, "quantise_rows", x, q, per_row_scales(scales.view), options);
 }
 
-/// scale[0] = amax of all of `x` / largest, q = x / scale[0]. Four launches; one that fails ends the call.
-template <executor Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, class T, class ST, int UT>
-status quantise(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q,
-                const tensor<T, 1, ST, UT>& scale, quantise_options options = {}) {
+/// y = scale * (q - zero point), rounded once to float, f16 or bf16. `scales`: a set, or a vector of one for the tensor.
+template <executor Executor, class Q, int R, class S, int U, class Y, class SY, int UY, class Scales>
+status dequantise(const Executor& ex, const tensor<Q, R, S, U>& q, const tensor<Y, R, SY, UY>& y,
+                  const Scales& scales) {
   using namespace rows;
-  static_assert(!std::is_const_v<T>, "quantise writes the scale; pass given(scale) to use one that is there");
-  KILN_TRY(check_quantise<Executor>(x, q, "scale", scale, 1, "one for the tensor"));
-  KILN_TRY(check_apart("scale", scale, "x", x));
-  KILN_TRY(run_items(ex, {.program = "quantise: start"}, scale_program<Q>{scale.data, true}, 1));
-  if (!x.empty()) {
-    const cut cuts(length(x));
-    KILN_TRY(run(ex, {.program = "quantise: amax", .bytes = bytes_of(x)},
-                 amax_program<std::remove_const_t<X>>{input_of(x), scale.data, cuts}, count(x) * cuts.pieces,
-                 min_of(length(x), cut::longest)));
+  if constexpr (is_tensor_v<Scales>) {
+    return dequantise(ex, q, y, per_tensor_scale(scales));
+  } else {
+    static_assert(is_scale_set<Scales>, "dequantise takes a set of scales, such as per_row_scales(scales)");
+    check_spaces<Executor, tensor<Q, R, S, U>, tensor<Y, R, SY, UY>>();
+    static_assert(is_code<std::remove_const_t<Q>>, "dequantise reads int8, uint8, e4m3 or e5m2");
+    check_float<Y>();
+    KILN_TRY(check_view("q", q));
+    KILN_TRY(check_output("y", y));
+    KILN_TRY(check_same_shape("y", y, "q", q));
+    KILN_TRY((check_set<Executor, std::remove_const_t<Q>>(q, scales)));
+    KILN_TRY(check_apart("y", y, "q", q));
+    KILN_TRY(check_apart_from_set("y", y, scales));
+    return run_scaled(ex, "dequantise", q, y, scales, to_numbers<Y>{});
   }
-  KILN_TRY(run_items(ex, {.program = "quantise: scale"}, scale_program<Q>{scale.data, false}, 1));
-  return quantise_given(ex, "quantise", x, q, shared_line(scale), options);
-}
-
-/// q = x / scale[0] with a given scale.
-template <executor Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, class View>
-status quantise(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q,
-                const given_scales<View>& scale, quantise_options options = {}) {
-  using namespace rows;
-  KILN_TRY(check_quantise<Executor>(x, q, "scale", scale.view, 1, "one for the tensor"));
-  return quantise_given(ex, "quantise", x, q, shared_line(scale.view), options);
 }
 
 }  // namespace kiln

@@ -208,7 +208,7 @@ status check_quantised(const char* name, const quantised_view<T, Space, Unit, Se
       if (v.set.group < 1)
         return fail(errc::bad_option, "operand `", name, "`: groups of ", v.set.group, " elements, needs at least 1");
       needed[0] = v.extents[0], needed[1] = v.extents[1];
-      needed[axis] = ceil_div(needed[axis], v.set.group);
+      needed[axis] = (needed[axis] - 1) / v.set.group + 1;  // no overflow where one group is larger than the axis
     }
     for (int a = 0; a < view::rank; ++a)
       if (s.extents[a] != needed[a])

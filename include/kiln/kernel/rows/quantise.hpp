@@ -1,38 +1,87 @@
 #pragma once
-/// The programs of quantisation: a row with its scale, a tensor with a given one, the largest magnitude of a tensor.
+/// Numbers to codes: the rules, and the programs that compute scales of rows, runs and tensors.
 #include <kiln/kernel/rows/access.hpp>
+#include <kiln/kernel/rows/cut.hpp>
 #include <kiln/kernel/rows/math.hpp>
+#include <kiln/kernel/rows/range.hpp>
+#include <kiln/kernel/rows/scaled.hpp>
 
 namespace kiln::rows {
 
-/// Largest magnitude that a scaled value may have: 127, 448, 57344.
+/// Stands for zero points where there are none.
+struct no_zero {};
+
+/// What a code may be.
+struct quantise_rule {
+  bool symmetric = false;  ///< int8 without -128
+  bool to_nan = false;     ///< 8-bit floats do not saturate
+};
+
+template <class Q>
+inline constexpr bool is_code = std::is_same_v<Q, std::int8_t> || std::is_same_v<Q, std::uint8_t> ||
+                                std::is_same_v<Q, e4m3> || std::is_same_v<Q, e5m2>;
+
+/// Largest magnitude that a scaled value may have: 127, 255, 448, 57344.
 template <class Q>
 KILN_FN constexpr float largest() {
   return static_cast<float>((limits<Q>::max)());
 }
 
-/// amax / largest; 1 if amax is 0, and never so small that its inverse overflows. NaN and infinity stay, to be seen.
+/// Never so small that its inverse overflows. NaN and infinity stay, to be seen.
+KILN_FN constexpr float usable_scale(float s) { return s < 0x1p-126f ? 0x1p-126f : s; }
+
+/// amax / largest; 1 if amax is 0.
 template <class Q>
 KILN_FN float scale_of(float amax) {
-  if (amax == 0) return 1;
-  const float s = amax / largest<Q>();
-  return s < 0x1p-126f ? 0x1p-126f : s;
+  return amax == 0 ? 1 : usable_scale(amax / largest<Q>());
 }
+
+struct scale_and_zero {
+  float scale;
+  std::int32_t zero;
+};
+/// The scale that spreads a range over all codes, and the code of 0; scale 1 and zero point 0 for an empty range.
+template <class Q>
+KILN_FN scale_and_zero affine_of(value_range r, bool symmetric) {
+  constexpr std::int32_t highest = (limits<Q>::max)();
+  const std::int32_t lowest = symmetric && std::is_signed_v<Q> ? -highest : std::int32_t{limits<Q>::lowest()};
+  if (r.low == 0 && r.high == 0) return {1, 0};
+  const auto steps = static_cast<float>(highest - lowest);
+  const float s = usable_scale(r.high / steps - r.low / steps);  // the difference of the ends may overflow
+  const auto zero = convert<std::int32_t>(static_cast<float>(lowest) - r.low / s);
+  return {s, zero < lowest ? lowest : zero > highest ? highest : zero};
+}
+
+namespace detail {
+/// Whether rounding to Q exceeds its largest finite value (a tie goes to the even code: e4m3's 448, e5m2's infinity).
+template <class Q>
+KILN_FN bool overflows(float v) {
+  return std::is_same_v<Q, e4m3> ? magnitude(v) > 464.0f : magnitude(v) >= 61440.0f;
+}
+/// What an overflow becomes without saturation: e4m3's NaN, e5m2's infinity, with the sign of v.
+template <class Q>
+KILN_FN Q overflowed(float v) {
+  const auto sign = static_cast<std::uint8_t>(bit_cast<std::uint32_t>(v) >> 24 & 0x80u);
+  return Q::from_bits(static_cast<std::uint8_t>(sign | (std::is_same_v<Q, e4m3> ? 0x7f : 0x7c)));
+}
+}  // namespace detail
 
 template <class Q>
 KILN_FN Q quantised(float x, float scale, bool symmetric) {
-  const float v = x / scale;
-  if constexpr (std::is_same_v<Q, std::int8_t>) {
-    const auto q = convert<std::int8_t>(v);
+  const auto q = convert<Q>(x / scale);
+  if constexpr (std::is_same_v<Q, std::int8_t>)
     return symmetric && q == -128 ? std::int8_t{-127} : q;
-  } else {
-    return convert<Q>(v);
-  }
+  else
+    return q;
 }
-
-struct larger_magnitude {
-  KILN_FN float operator()(float a, float v, index_t) const { return maximum_of{}(a, magnitude(v)); }
-};
+/// round(x / scale) + zero, clamped.
+template <class Q>
+KILN_FN Q quantised(float x, float scale, std::int32_t zero, bool symmetric) {
+  constexpr std::int64_t highest = (limits<Q>::max)();
+  const std::int64_t lowest = symmetric && std::is_signed_v<Q> ? -highest : std::int64_t{limits<Q>::lowest()};
+  const std::int64_t q = std::int64_t{convert<std::int32_t>(x / scale)} + zero;
+  return static_cast<Q>(q < lowest ? lowest : q > highest ? highest : q);
+}
 
 /// Writes one chunk of quantised values.
 template <class Q, int Width, class X>
@@ -43,85 +92,72 @@ KILN_FN void store_quantised(const line<Q>& to, index_t c, int n, const chunk<X,
   store(to, c, n, q);
 }
 
-/// A row, its own scale and its values over that.
-template <class X, class Q>
-struct quantise_rows_program {
+/// As a step of `scaled_program`: numbers to codes.
+template <class Q>
+struct to_codes {
+  quantise_rule rule;
+  template <int Width, class X, class Factors>
+  KILN_FN chunk<Q, Width> operator()(const chunk<X, Width>& x, const Factors& by) const {
+    chunk<Q, Width> q;
+    KILN_UNROLL
+    for (int i = 0; i < Width; ++i) {
+      const auto v = static_cast<float>(x[i]);
+      if constexpr (Factors::affine) {
+        q[i] = quantised<Q>(v, by.scale(i), by.zero(i), rule.symmetric);
+      } else {
+        q[i] = quantised<Q>(v, by.scale(i), rule.symmetric);
+        if constexpr (is_floating_v<Q>)
+          if (rule.to_nan && detail::overflows<Q>(v / by.scale(i))) q[i] = detail::overflowed<Q>(v);
+      }
+    }
+    return q;
+  }
+};
+/// Codes to numbers.
+template <class Y>
+struct to_numbers {
+  template <int Width, class Q, class Factors>
+  KILN_FN chunk<Y, Width> operator()(const chunk<Q, Width>& q, const Factors& by) const {
+    chunk<float, Width> y;
+    KILN_UNROLL
+    for (int i = 0; i < Width; ++i) {
+      y[i] = static_cast<float>(q[i]);
+      if constexpr (Factors::affine) y[i] -= static_cast<float>(by.zero(i));
+      y[i] *= by.scale(i);
+    }
+    return rounded<Y>(y);
+  }
+};
+
+/// A run of a row, its own scale (and zero point) and its values over that.
+template <class X, class Q, class Z>
+struct quantise_runs_program {
   using held = X;
   using lead = X;
+  static constexpr bool affine = !std::is_same_v<Z, no_zero>;
   static constexpr int phases = 2;
   struct lines {
     line<const X> x;
     line<Q> q;
     float* scale;
+    Z* zero;
   };
   operand<const X> x;
   operand<Q> q;
-  operand<float> scales;
-  bool symmetric;
-
-  template <class F>
-  void each_operand(F f) const {
-    f(x), f(q);
-  }
-  KILN_FN lines at(index_t r) const { return {x.at(r), q.at(r), scales.data + scales.offset(r)}; }
-  template <int Width>
-  KILN_FN void load(const lines& l, index_t c, int n, chunk<X, Width>& to) const {
-    rows::load(l.x, c, n, to);
-  }
-  KILN_FN static float value(X v) { return static_cast<float>(v); }
-
-  template <class Row>
-  KILN_FN void run(Row& one) const {
-    const float scale = scale_of<Q>(one.reduce(0.0f, larger_magnitude{}, maximum_of{}));
-    one.once([&] { *one.lines.scale = scale; });
-    one.map([&](index_t c, int n, const chunk<X, Row::width>& kept) {
-      store_quantised(one.lines.q, c, n, kept, scale, symmetric);
-    });
-  }
-};
-
-/// Rows cut into pieces, so that one long row keeps the whole GPU busy.
-struct cut {
-  static constexpr index_t longest = 8192;
-  index_t length, pieces;
-
-  explicit constexpr cut(index_t n) : length(n), pieces(n > longest ? ceil_div(n, longest) : 1) {}
-  KILN_FN index_t row_of(index_t r) const { return divided(r, pieces); }
-  KILN_FN index_t start_of(index_t r) const { return (r - row_of(r) * pieces) * longest; }
-  KILN_FN index_t length_of(index_t r) const {
-    const index_t left = length - start_of(r);
-    return left < longest ? left : longest;
-  }
-};
-
-/// Values over a scale that is there already: each row's, or one for all (stride 0).
-template <class X, class Q>
-struct quantise_program {
-  using held = X;
-  using lead = X;
-  static constexpr int phases = 1;
-  struct lines {
-    line<const X> x;
-    line<Q> q;
-    const float* scale;
-  };
-  operand<const X> x;
-  operand<Q> q;
-  operand<const float> scales;
-  bool symmetric;
+  place_of_run<float> scales;
+  place_of_run<Z> zeros;
+  to_codes<Q> codes;
   cut cuts;
 
   template <class F>
   void each_operand(F f) const {
-    f(x), f(q);
+    f(in_runs<const X>{x, cuts}), f(in_runs<Q>{q, cuts});
   }
-  KILN_FN index_t length_of(index_t r) const { return cuts.length_of(r); }
+  KILN_FN index_t length_of(index_t r) const { return cuts.at(r).length; }
   KILN_FN lines at(index_t r) const {
-    const index_t whole = cuts.row_of(r), start = cuts.start_of(r);
-    line<const X> from = x.at(whole);
-    line<Q> to = q.at(whole);
-    from.data += start * from.step, to.data += start * to.step;
-    return {from, to, scales.data + scales.offset(whole)};
+    const run_place p = cuts.at(r);
+    return {part_of(x.at(p.row), p.start), part_of(q.at(p.row), p.start), scales.at(p.row, p.group),
+            zeros.at(p.row, p.group)};
   }
   template <int Width>
   KILN_FN void load(const lines& l, index_t c, int n, chunk<X, Width>& to) const {
@@ -131,10 +167,17 @@ struct quantise_program {
 
   template <class Row>
   KILN_FN void run(Row& one) const {
-    const float scale = *one.lines.scale;
-    one.map([&](index_t c, int n, const chunk<X, Row::width>& kept) {
-      store_quantised(one.lines.q, c, n, kept, scale, symmetric);
-    });
+    one_factor<affine> by;
+    if constexpr (affine) {
+      const value_range all = unpacked(one.reduce(std::uint64_t{0}, widen_range<false>{}, join_ranges{}));
+      const scale_and_zero found = affine_of<Q>(all, codes.rule.symmetric);
+      by = {found.scale, found.zero};
+      one.once([&] { *one.lines.scale = found.scale, *one.lines.zero = static_cast<Z>(found.zero); });
+    } else {
+      by = {scale_of<Q>(one.reduce(0.0f, larger_magnitude{}, maximum_of{})), 0};
+      one.once([&] { *one.lines.scale = by.scale(0); });
+    }
+    one.map([&](index_t c, int n, const chunk<X, Row::width>& kept) { store(one.lines.q, c, n, codes(kept, by)); });
   }
 };
 
@@ -154,13 +197,12 @@ struct amax_program {
 
   template <class F>
   void each_operand(F f) const {
-    f(x);
+    f(in_runs<const X>{x, cuts});
   }
-  KILN_FN index_t length_of(index_t r) const { return cuts.length_of(r); }
+  KILN_FN index_t length_of(index_t r) const { return cuts.at(r).length; }
   KILN_FN lines at(index_t r) const {
-    line<const X> from = x.at(cuts.row_of(r));
-    from.data += cuts.start_of(r) * from.step;
-    return {from};
+    const run_place p = cuts.at(r);
+    return {part_of(x.at(p.row), p.start)};
   }
   template <int Width>
   KILN_FN void load(const lines& l, index_t c, int n, chunk<X, Width>& to_chunk) const {
@@ -171,13 +213,7 @@ struct amax_program {
   template <class Row>
   KILN_FN void run(Row& one) const {
     const float amax = one.reduce(0.0f, larger_magnitude{}, maximum_of{});
-    one.once([&] {
-#if defined(__CUDA_ARCH__)
-      atomicMax(reinterpret_cast<unsigned*>(to), bit_cast<unsigned>(amax) & 0x7fffffffu);
-#else
-      *to = maximum_of{}(*to, amax);
-#endif
-    });
+    one.once([&] { raise(to, amax); });
   }
 };
 
@@ -187,6 +223,39 @@ struct scale_program {
   float* scale;
   bool start;
   KILN_FN void run(index_t) const { *scale = start ? 0.0f : scale_of<Q>(*scale); }
+};
+
+/// The same of the two words that `range_program` moves: the scale's place holds the high end, the zero point's the low
+/// one meanwhile.
+template <class Q>
+struct affine_program {
+  float* scale;
+  std::int32_t* zero;
+  bool start, symmetric;
+  KILN_FN void run(index_t) const {
+    if (start) {
+      *scale = 0, *zero = bit_cast<std::int32_t>(-0.0f);
+    } else {
+      const scale_and_zero found = affine_of<Q>({bit_cast<float>(*zero), *scale}, symmetric);
+      *scale = found.scale, *zero = found.zero;
+    }
+  }
+};
+
+/// Makes scales (and zero points) of the ranges of a group of rows, column by column.
+template <class Q, class Z>
+struct scales_of_columns {
+  place_of_run<float> scales;
+  place_of_run<Z> zeros;
+  bool symmetric;
+  KILN_FN void operator()(index_t group, index_t c, value_range r, index_t) const {
+    if constexpr (std::is_same_v<Z, no_zero>) {
+      *scales.at(group, c) = scale_of<Q>(maximum_of{}(-r.low, r.high));
+    } else {
+      const scale_and_zero found = affine_of<Q>(r, symmetric);
+      *scales.at(group, c) = found.scale, *zeros.at(group, c) = static_cast<Z>(found.zero);
+    }
+  }
 };
 
 }  // namespace kiln::rows
