@@ -1,26 +1,12 @@
 #pragma once
 /// Argmax over the last axis.
 #include <kiln/kernel/rows/check.hpp>
+#include <kiln/kernel/rows/keys.hpp>
 #include <kiln/kernel/rows/run.hpp>
 
 namespace kiln {
 
 namespace rows {
-
-/// A value and its column in one number: the greatest key is the largest value, NaN above all, at the lowest column.
-KILN_FN std::uint64_t key_of(float x, index_t column) {
-  std::uint32_t bits = bit_cast<std::uint32_t>(x == 0 ? 0.0f : x);
-  bits = is_nan(x) ? 0xffffffffu : (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;
-  return (static_cast<std::uint64_t>(bits) << 32) | (0xffffffffu - static_cast<std::uint32_t>(column));
-}
-KILN_FN std::int32_t column_of(std::uint64_t key) {
-  return static_cast<std::int32_t>(0xffffffffu - static_cast<std::uint32_t>(key));
-}
-/// True unless the key's value is NaN or infinite: above +inf lie only NaNs, below -inf nothing.
-KILN_FN bool is_finite_key(std::uint64_t key) {
-  const auto bits = static_cast<std::uint32_t>(key >> 32);
-  return bits < (0x7f800000u | 0x80000000u) && bits > ~0xff800000u;
-}
 
 template <class X>
 struct argmax_program {

@@ -78,6 +78,33 @@ class row_of {
     return block_reduce(threads_, shared_, partial, merge);
   }
 
+  /// Combines `each(accumulator, value, column)` over columns [begin, end); of a row that registers do not hold, only
+  /// these are read.
+  KILN_HOST_CALLS template <class A, class Each, class Merge>
+  KILN_FN A reduce_within(index_t begin, index_t end, A identity, Each each, Merge merge) {
+    constexpr index_t all = index_t{Threads} * Width;
+    fragments<A, 1, scope_type> partial;
+    threads_.each([&](int t) {
+      A a = identity;
+      const auto add = [&](index_t c, int n, const chunk<held, Width>& x) {
+        KILN_UNROLL
+        for (int v = 0; v < Width; ++v)
+          if (v < n && c + v >= begin && c + v < end) a = each(a, program_.value(x[v]), c + v);
+      };
+      if constexpr (Items > 0) {
+        chunks(t, add);
+      } else {
+        for (index_t c = begin / all * all + static_cast<index_t>(t) * Width; c < min_of(end, length_); c += all) {
+          chunk<held, Width> x;
+          program_.template load<Width>(lines, c, valid(c), x);
+          add(c, valid(c), x);
+        }
+      }
+      partial.of(t)[0] = a;
+    });
+    return block_reduce(threads_, shared_, partial, merge);
+  }
+
   /// Calls `f(column, n, kept)` for each chunk, n of its elements being the row's.
   KILN_HOST_CALLS template <class F>
   KILN_FN void map(F f) {

@@ -42,6 +42,15 @@ template <class Program>
 inline constexpr int chunk_width = 16 / static_cast<int>(sizeof(typename Program::lead));
 
 namespace detail {
+/// True if `wide_block` serves the program: with one phase there is nothing to hold a row for, and a program may say
+/// that it needs more registers than are left there.
+template <class Program>
+constexpr bool holds_wide_rows() {
+  if constexpr (requires { Program::fits_wide_block; })
+    return Program::fits_wide_block;
+  else
+    return Program::phases > 1;
+}
 template <class Program>
 bool all_contiguous(const Program& p) {
   bool yes = true;
@@ -75,7 +84,8 @@ template <class Config, int Width, class Program>
 status run_pinned(const host_executor&, const char*, const Program& program, index_t count, index_t length,
                   index_t most_blocks = 0) {
   reduce_storage<on_host, Config::threads> shared;
-  const index_t all = ceil_div<index_t>(count, Config::rows), blocks = most_blocks == 0 ? all : min_of(all, most_blocks);
+  const index_t all = ceil_div<index_t>(count, Config::rows),
+                blocks = most_blocks == 0 ? all : min_of(all, most_blocks);
   for (index_t b = 0; b < blocks; ++b) run_block<on_host, Config, Width>(program, count, length, b, blocks, shared);
   return {};
 }
@@ -98,7 +108,8 @@ status run_pinned(const device& ex, const char* name, const Program& program, in
 
 /// Runs with the configuration that suits the length of the rows and their alignment.
 template <class Program>
-status run(const host_executor& ex, trace::launch_record record, const Program& program, index_t count, index_t length) {
+status run(const host_executor& ex, trace::launch_record record, const Program& program, index_t count,
+           index_t length) {
   record.schedule = "rows";
   trace::scope watch(ex, record);
   if (detail::all_contiguous(program))
@@ -122,7 +133,7 @@ status run(const device& ex, trace::launch_record record, const Program& program
     if (length <= few_threads::capacity(width)) return with(few_threads{}, chunks, "rows, 8 threads each, held");
     if (length <= one_warp::capacity(width)) return with(one_warp{}, chunks, "rows, a warp each, held");
     if (length <= one_block::capacity(width)) return with(one_block{}, chunks, "rows, a block each, held");
-    if constexpr (Program::phases > 1)  // with one phase there is nothing to hold a row for
+    if constexpr (detail::holds_wide_rows<Program>())
       if (length <= wide_block::capacity(width)) return with(wide_block{}, chunks, "rows, a wide block each, held");
     return with(endless_block{}, chunks, "rows, a block each, read again");
   }
