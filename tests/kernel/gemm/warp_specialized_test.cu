@@ -62,6 +62,12 @@ TYPED_TEST(gemm_warp_specialized, floats_of_8_bits_promoted) {
   expect_all_orders<e4m3, e5m2, bf16, by_rows, by_columns, config<tile<128, 64, 128>, stages<2>, warp_specialized>>(*this, 56);
 }
 
+// A store whose rows run down the columns, which TMA cannot take.
+TYPED_TEST(gemm_warp_specialized, results_by_columns) {
+  using pinned = config<tile<128, 64, 64>, stages<3>, warp_specialized>;
+  expect_product<f16, f16, f16, by_rows, by_rows, by_columns, pinned>(*this, watched(this->executor()), TypeParam::on_host ? product_extents{138, 40, 64} : product_extents{1638, 768, 256}, 7, {});
+}
+
 /// Small integers are exact however few bits the units keep.
 TYPED_TEST(gemm_warp_specialized, fast_accumulation_is_exact_for_small_integers) {
   using E = TypeParam;
