@@ -3,9 +3,10 @@
 
     python3 benchmarks/report.py RESULT.json [MORE.json ...]
 
-Files are merged case by case: of a case that stands in several files, or several times in one, the median of each figure
-is shown. Times of rows/peers_torch.py stand beside the cases of their names. A ratio above 1 says that Kiln took less time
-than the peer; beside the copy of equal bytes it is Kiln's rate over the copy's. No libraries beyond Python's own.
+Files are merged case by case: of a case that stands in several files, or several times in one, the median of each
+figure is shown. Times of rows/peers_torch.py stand beside the cases of their names. A ratio above 1 says that Kiln took
+less time than the peer; beside the copy of equal bytes it is Kiln's rate over the copy's. No libraries beyond Python's
+own.
 """
 import json
 import math
@@ -44,8 +45,9 @@ GOALS = [
     ("fused/swiglu", "lt", r"/m4096$", None, 1 / 0.97),
     ("ragged", "rounded", r"^(?!.*unaligned)", None, 1 / 1.10),
     *((group, "copy", "", None, 0.90) for group in (
-        "softmax", "rms_norm", "layer_norm", "add_rms_norm", "quantise_rows_int8", "quantise_rows_e4m3", "transform_axpy",
-        "particles/structs_to_arrays", "particles/arrays_to_structs", "particles/drift", "particles/two_of_eight")),
+        "softmax", "rms_norm", "layer_norm", "add_rms_norm", "quantise_rows_int8", "quantise_rows_e4m3",
+        "transform_axpy", "particles/structs_to_arrays", "particles/arrays_to_structs", "particles/drift",
+        "particles/two_of_eight")),
     ("transposition", "copy", "", None, 0.85),
     (None, "torch_compile", COMMON, 1.25, None),
 ]
@@ -172,13 +174,13 @@ def goals(groups):
             continue
         for what, seen, asked in (("mean", geometric_mean(ratios), mean), ("least", min(ratios), least)):
             if asked is not None:
-                lines.append([group or "softmax, norms", PEERS[peer], str(len(ratios)), what, f"{seen:.3f}", f"{asked:.3f}",
-                              "met" if seen >= asked else "**missed**"])
+                lines.append([group or "softmax, norms", PEERS[peer], str(len(ratios)), what, f"{seen:.3f}",
+                              f"{asked:.3f}", "met" if seen >= asked else "**missed**"])
     for group, rows in groups.items():
         over = [row["over_empty_us"] for name, row in rows.items() if re.search(OVER_EMPTY[0], name)]
         if over:
-            lines.append([group, "empty kernel", str(len(over)), "most µs over", f"{max(over):.2f}", f"{OVER_EMPTY[1]:.2f}",
-                          "met" if max(over) <= OVER_EMPTY[1] else "**missed**"])
+            lines.append([group, "empty kernel", str(len(over)), "most µs over", f"{max(over):.2f}",
+                          f"{OVER_EMPTY[1]:.2f}", "met" if max(over) <= OVER_EMPTY[1] else "**missed**"])
     if lines:
         print("## Goals\n")
         print_table(["group", "peer", "cases", "ratio", "seen", "asked", ""], lines)

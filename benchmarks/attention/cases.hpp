@@ -1,6 +1,6 @@
 #pragma once
-/// The cases of kiln-bench-attention: `attention/prefill/...` beside a matrix product's rate, `attention/decode/...` beside
-/// the copy of as many bytes.
+/// The cases of kiln-bench-attention: `attention/prefill/...` beside a matrix product's rate, `attention/decode/...`
+/// beside the copy of as many bytes.
 #include <benchmarks/measure/memory_case.hpp>
 
 namespace bench {

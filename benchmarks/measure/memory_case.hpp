@@ -1,6 +1,6 @@
 #pragma once
-/// A case whose floor is the bytes that it moves: Kiln's kernel, checked first, beside the copy of as many bytes or, where
-/// all fits into the L2 and launching is what counts, beside an empty kernel.
+/// A case whose floor is the bytes that it moves: Kiln's kernel, checked first, beside the copy of as many bytes or,
+/// where all fits into the L2 and launching is what counts, beside an empty kernel.
 #include <benchmarks/measure/data.hpp>
 #include <benchmarks/measure/program.hpp>
 #include <cmath>
@@ -131,7 +131,8 @@ class memory_case {
   template <class T>
   std::vector<double> values(const copies<T>& from, std::int64_t begin, std::int64_t count) const {
     std::vector<T> stored(static_cast<std::size_t>(count));
-    need(cudaMemcpy(stored.data(), from.at(0) + begin, stored.size() * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy");
+    need(cudaMemcpy(stored.data(), from.at(0) + begin, stored.size() * sizeof(T), cudaMemcpyDeviceToHost),
+         "cudaMemcpy");
     std::vector<double> result;
     result.reserve(stored.size());
     for (const T x : stored) {
@@ -172,8 +173,8 @@ class memory_case {
     return {static_cast<char*>(buffers_.back().at()), step, count};
   }
   void first(launcher);
-  static void hold(const char* what, std::int64_t begin, const std::vector<double>& got, const std::vector<double>& want,
-                   const std::vector<double>& bound, double relative, double absolute);
+  static void hold(const char* what, std::int64_t begin, const std::vector<double>& got,
+                   const std::vector<double>& want, const std::vector<double>& bound, double relative, double absolute);
 
   double bytes_;
   int sets_;

@@ -45,7 +45,8 @@ void transposition_case(benchmark::State& state, row_shape s, bool decode) {
   for (const std::int64_t column : some_rows(s.columns)) {
     std::vector<double> want;
     for (std::int64_t r = 0; r < s.rows; ++r)
-      want.push_back(static_cast<double>(kiln::convert<float>(stored[static_cast<std::size_t>(r * s.columns + column)])));
+      want.push_back(
+          static_cast<double>(kiln::convert<float>(stored[static_cast<std::size_t>(r * s.columns + column)])));
     c.expect("the transposition", y, column * s.rows, want, std::vector<double>(want.size()));
   }
   finish(c, state, decode);

@@ -1,5 +1,6 @@
-// kiln-bench-rows: row kernels, transform and transposition beside the copy of as many bytes, and decode sizes beside an
-// empty kernel. docs/results/README.md says how the figures are made; peers_torch.py times PyTorch on the same cases.
+// kiln-bench-rows: row kernels, transform and transposition beside the copy of as many bytes, and decode sizes beside
+// an empty kernel. docs/results/README.md says how the figures are made; peers_torch.py times PyTorch on the same
+// cases.
 //
 //     kiln-bench-rows [--quick] [--rounds=N] [--round_ms=X] [--benchmark_filter=^softmax/] [--benchmark_out=FILE]
 #include <benchmarks/rows/cases.hpp>

@@ -8,8 +8,8 @@ namespace {
 constexpr float epsilon = 1e-5f;
 
 /// v / sqrt(mean(v^2) + epsilon) * weight.
-void expect_rms(const std::vector<double>& v, const std::vector<double>& weight,
-               std::vector<double>& want, std::vector<double>& bound) {
+void expect_rms(const std::vector<double>& v, const std::vector<double>& weight, std::vector<double>& want,
+                std::vector<double>& bound) {
   double squares = 0;
   for (const double e : v) squares += e * e;
   const auto n = static_cast<std::int64_t>(v.size());

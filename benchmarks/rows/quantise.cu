@@ -26,7 +26,8 @@ void quantise_case(benchmark::State& state, row_shape s, bool decode) {
     c.expect("the scales", scales, r, {scale}, {2 * scale * u32});
     std::vector<double> want, bound;
     // A quotient is off by 2 roundings before it becomes an integer, half a unit away at most.
-    for (const double e : v) want.push_back(e / scale), bound.push_back((integers ? 0.5 : 0) + 4 * u32 * std::fabs(e / scale));
+    for (const double e : v)
+      want.push_back(e / scale), bound.push_back((integers ? 0.5 : 0) + 4 * u32 * std::fabs(e / scale));
     c.expect("quantise_rows", q, r * s.columns, want, bound);
   }
   finish(c, state, decode);

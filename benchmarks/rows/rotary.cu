@@ -54,8 +54,8 @@ void append_case(benchmark::State& state, row_shape s, bool decode) {
 }  // namespace
 
 void register_rotary() {
-  register_shapes("rotary_append", element::bf16, {{1, heads * channels}, {8, heads * channels}, {32, heads * channels}},
-                  true, append_case);
+  register_shapes("rotary_append", element::bf16,
+                  {{1, heads * channels}, {8, heads * channels}, {32, heads * channels}}, true, append_case);
 }
 
 }  // namespace bench

@@ -105,7 +105,9 @@ void drift_case(benchmark::State& state, std::int64_t bytes) {
   });
   c.set_kiln([=](auto ex, int set) { return kiln::transform(ex, soa(set), step); });
   bound.assign(looked_at, u32);
-  each_end([&](int end, int k, std::int64_t first) { c.expect("positions", component<0>(soa(0), k), first, want[end][k], bound); });
+  each_end([&](int end, int k, std::int64_t first) {
+    c.expect("positions", component<0>(soa(0), k), first, want[end][k], bound);
+  });
   c.add("structs", [=](cudaStream_t s, int set) {
     const kiln::status seen = kiln::transform(executor_on(s), aos(set), step);
     if (!seen) throw failure(seen.message());
@@ -157,8 +159,11 @@ void conversion_case(benchmark::State& state, std::int64_t bytes, bool to_arrays
     for (int k = 0; k < 7; ++k) {
       std::vector<double> want;
       for (std::size_t i = 0; i < looked_at; ++i) want.push_back(all[7 * i + static_cast<std::size_t>(k)]);
-      const copies<float> array = k < 3 ? component<0>(view, k) : k < 6 ? component<1>(view, k - 3) : component<2>(view, 0);
-      c.expect(to_arrays ? "an array" : "an array, before the structs", array, first, want, std::vector<double>(looked_at));
+      const copies<float> array = k < 3   ? component<0>(view, k)
+                                  : k < 6 ? component<1>(view, k - 3)
+                                          : component<2>(view, 0);
+      c.expect(to_arrays ? "an array" : "an array, before the structs", array, first, want,
+               std::vector<double>(looked_at));
     }
   }
   c.run_beside_copy(state);
@@ -182,7 +187,8 @@ void energy_case(benchmark::State& state, std::int64_t bytes) {
     const std::vector<double> v = c.values(component<1>(soa(0), k), 0, n);
     for (std::size_t i = 0; i < v.size(); ++i) squares[i] += v[i] * v[i];
   }
-  for (std::size_t i = 0; i < m.size(); ++i) want += 0.5 * m[i] * squares[i], magnitude += std::fabs(0.5 * m[i] * squares[i]);
+  for (std::size_t i = 0; i < m.size(); ++i)
+    want += 0.5 * m[i] * squares[i], magnitude += std::fabs(0.5 * m[i] * squares[i]);
   // At most a thousand additions in a row: of a thread's items, its block's threads, the blocks.
   c.expect("the energy", sum, 0, {want}, {1000 * u32 * magnitude});
   c.run_beside_copy(state);
