@@ -100,7 +100,7 @@ status scales_of_tensor(const Executor& ex, const tensor<X, R, S, U>& x, const S
                   "the zero point of a whole tensor, where it is computed, is int32");
     std::int32_t* zero = set.zeros.data;
     // The low end lives in the zero point's word until the scale is made.
-    const range_program<element, false> look{input_of(x), {reinterpret_cast<float*>(zero), 0, 0}, {scale, 0, 0}, {}, cuts};
+    const range_program<element, false, std::int32_t> look{input_of(x), {zero, 0, 0}, {scale, 0, 0}, {}, cuts};
     return of_all(affine_program<Q>{scale, zero, true, symmetric}, look, affine_program<Q>{scale, zero, false, symmetric});
   } else {
     return of_all(scale_program<Q>{scale, true}, amax_program<element>{input_of(x), scale, cuts},

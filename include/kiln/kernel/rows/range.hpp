@@ -1,9 +1,9 @@
 #pragma once
 /// Ranges of values: of rows, of columns, of a whole tensor. A range holds 0, so that 0 has a code.
-#include <kiln/core/abi.hpp>
-#include <kiln/core/trace.hpp>
+#include <kiln/kernel/rows/blocks.hpp>
 #include <kiln/kernel/rows/cut.hpp>
-#include <kiln/kernel/rows/reduce.hpp>
+#include <kiln/kernel/rows/math.hpp>
+#include <kiln/tile/exchange.hpp>
 
 namespace kiln::rows {
 
@@ -59,6 +59,14 @@ KILN_FN void lower(float* to, float x) {
   *to = minimum_of{}(*to, x);
 #endif
 }
+/// The same where the word is an integer's that holds a float's bits.
+KILN_FN void lower(std::int32_t* to, float x) {
+#if defined(__CUDA_ARCH__)
+  atomicMax(reinterpret_cast<unsigned*>(to), bit_cast<unsigned>(x) | 0x80000000u);
+#else
+  *to = bit_cast<std::int32_t>(minimum_of{}(bit_cast<float>(*to), x));
+#endif
+}
 KILN_FN void add(std::int64_t* to, std::uint64_t n) {
   if (n == 0) return;
 #if defined(__CUDA_ARCH__)
@@ -69,19 +77,21 @@ KILN_FN void add(std::int64_t* to, std::uint64_t n) {
 }
 
 /// Widens the range in two words by all values of a row. `Finite`: others are counted in `ignored`. Each row has words
-/// of its own, or all share one pair (strides 0).
-template <class X, bool Finite>
+/// of its own, or all share one pair (strides 0). `Low` is float, or int32 for a word that holds a float's bits.
+template <class X, bool Finite, class Low = float>
 struct range_program {
   using held = X;
   using lead = X;
   static constexpr int phases = Finite ? 2 : 1;
   struct lines {
     line<const X> x;
-    float *low, *high;
+    Low* low;
+    float* high;
     std::int64_t* ignored;
   };
   operand<const X> x;
-  place_of_run<float> low, high;
+  place_of_run<Low> low;
+  place_of_run<float> high;
   place_of_run<std::int64_t> ignored;
   cut cuts;
 
@@ -177,34 +187,15 @@ struct column_range_program {
   }
 };
 
-template <bool Finite, int Width, class X, class Into>
-status run_column_ranges(const host_executor& ex, trace::launch_record record, const operand<const X>& x,
-                         const Into& into, index_t rows, index_t columns, index_t group) {
-  using program = column_range_program<on_host, 4, 4, Width, X, Finite, Into>;
-  record.schedule = "columns";
-  trace::scope watch(ex, record);
-  typename program::storage shared;
-  const index_t wide = ceil_div<index_t>(columns, 4 * Width), groups = max_of<index_t>(ceil_div(rows, group), 1);
-  for (index_t b = 0; b < wide * groups; ++b) program{x, into, rows, columns, group, wide}.run(b, shared);
-  return watch.done({});
-}
-
-#if defined(__CUDACC__)
-inline namespace KILN_ABI {
-template <bool Finite, int Width, class X, class Into>
-status run_column_ranges(const device& ex, trace::launch_record record, const operand<const X>& x, const Into& into,
+template <bool Finite, int Width, class Executor, class X, class Into>
+status run_column_ranges(const Executor& ex, trace::launch_record record, const operand<const X>& x, const Into& into,
                          index_t rows, index_t columns, index_t group) {
-  using program = column_range_program<on_device, 32, 16, Width, X, Finite, Into>;
-  record.schedule = "columns, 16 threads each";
-  trace::scope watch(ex, record);
-  const index_t wide = ceil_div<index_t>(columns, 32 * Width), groups = max_of<index_t>(ceil_div(rows, group), 1);
-  return watch.done(launch(ex, record.program, column_kernel<program>,
-                           {.grid = {min_of<index_t>(wide * groups, 1 << 20), 1, 1},
-                            .block = program::block_type::threads},
-                           program{x, into, rows, columns, group, wide}, wide * groups));
+  constexpr int across = Executor::on_host ? 4 : 32, lanes = Executor::on_host ? 4 : 16;
+  using program = column_range_program<where_of<Executor>, across, lanes, Width, X, Finite, Into>;
+  record.schedule = Executor::on_host ? "columns" : "columns, 16 threads each";
+  const index_t wide = ceil_div<index_t>(columns, across * Width), groups = max_of<index_t>((rows - 1) / group + 1, 1);
+  return run_blocks(ex, record, program{x, into, rows, columns, group, wide}, wide * groups);
 }
-}  // namespace KILN_ABI
-#endif
 
 /// 4-byte chunks, as `column_reduce`. `group` rows share a range.
 template <bool Finite, class Executor, class X, class Into>

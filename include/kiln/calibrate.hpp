@@ -1,0 +1,299 @@
+#pragma once
+/// Scales from many batches: what has been seen is kept in memory of yours, on the executor, and becomes a set of scales.
+///
+///     const auto seen = per_row_ranges(low, high, ignored);           // or per_column_ranges, per_tensor_range
+///     KILN_TRY(forget(ex, seen));                                     // once
+///     KILN_TRY(observe(ex, batch, seen));                             // for each batch
+///     KILN_TRY(make_scales<std::int8_t>(ex, seen, per_row_scales(s)));                        // amax / 127
+///     KILN_TRY(make_scales<std::uint8_t>(ex, seen, per_row_scales(s).with_zero_points(z)));   // affine: min and max
+///
+///     const auto all = histogram(counts, per_tensor_range(low, high, ignored));
+///     KILN_TRY(make_scales<std::int8_t>(ex, all, per_tensor_scale(s), percentile{0.9999}));
+///     KILN_TRY(make_scales<e4m3>(ex, all, per_tensor_scale(s), least_squares{}));
+///
+/// The sets are those of quantise.hpp: `quantise(ex, x, q, given(per_row_scales(s)))`, and `per_row(s)` in an epilogue. A
+/// vector of row maxima, as the epilogue's `reduce_rows<reduction::amax>` writes it, is a batch, too: as [m, 1] of
+/// per_row_ranges, or as a vector of per_tensor_range.
+///
+/// `x` is float, f16 or bf16, rank 1 to 4, any strides; its last axis are its columns, all others its rows, of which each
+/// batch has as many as there are ranges. `low` and `high` are float, `ignored` is int64, one each of a range. Values that
+/// are not finite are passed over and counted in `ignored`. Ranges hold 0, so 0 has a code; a range of 0 has scale 1 (and
+/// zero point 0), and no scale is below 2^-126. Which scale belongs to a range is said in quantise.hpp.
+///
+/// A histogram has a bin for each bf16: values of bf16 are counted exactly, others as the nearest, at most 2^-9 of
+/// themselves away (below 2^-126: 2^-134). `counts` are `histogram_size` int64 in one piece, the first 65536 of them the
+/// counts by code, zeros in code 0; what lies behind is scratch memory of make_scales.
+///
+/// - `percentile{p}`: at most a part 1 - p of all finite values is clipped; affine: on each side. What is found is a bin,
+///   so within 2^-9 of the value of that rank; nothing clipped is the exact range.
+/// - `least_squares{}`: the least sum of (x - dequantised x)^2 over the counts. Symmetric: of the largest magnitudes
+///   amax * 2^(-i / 16), i = 0 to 255. Affine: each end of the range is shrunk by up to 8 octaves, first in steps of 1/2,
+///   then, around the best pair, in steps of 1/16. The sum is float64, in an order that both executors share.
+///
+/// The same values give the same bits in any order and any cut into batches. Errors: bad_shape, bad_stride, bad_option (p
+/// outside [0, 1]), null_pointer, overlap.
+#include <kiln/kernel/rows/histogram.hpp>
+#include <kiln/kernel/rows/items.hpp>
+#include <kiln/kernel/rows/run.hpp>
+#include <kiln/kernel/rows/scale_sets.hpp>
+#include <kiln/quantise.hpp>
+
+namespace kiln {
+
+/// The ranges seen: one for the tensor, each row or each column.
+template <granularity G, class Space>
+struct observed_ranges {
+  static constexpr granularity served = G;
+  using space = Space;
+  tensor<float, 1, Space, no_unit> low, high;
+  tensor<std::int64_t, 1, Space, no_unit> ignored;
+};
+template <class S, int UL, int UH, int UI>
+constexpr observed_ranges<granularity::tensor, S> per_tensor_range(const tensor<float, 1, S, UL>& low,
+                                                                   const tensor<float, 1, S, UH>& high,
+                                                                   const tensor<std::int64_t, 1, S, UI>& ignored) {
+  return {low, high, ignored};
+}
+template <class S, int UL, int UH, int UI>
+constexpr observed_ranges<granularity::row, S> per_row_ranges(const tensor<float, 1, S, UL>& low,
+                                                              const tensor<float, 1, S, UH>& high,
+                                                              const tensor<std::int64_t, 1, S, UI>& ignored) {
+  return {low, high, ignored};
+}
+template <class S, int UL, int UH, int UI>
+constexpr observed_ranges<granularity::column, S> per_column_ranges(const tensor<float, 1, S, UL>& low,
+                                                                    const tensor<float, 1, S, UH>& high,
+                                                                    const tensor<std::int64_t, 1, S, UI>& ignored) {
+  return {low, high, ignored};
+}
+
+/// Elements of a histogram's counts: the bins, then the errors of a search and its choice.
+inline constexpr index_t histogram_size = rows::histogram_bins + rows::candidates + 1;
+
+template <class Space>
+struct observed_histogram {
+  using space = Space;
+  tensor<std::int64_t, 1, Space, 0> counts;
+  observed_ranges<granularity::tensor, Space> range;
+};
+template <class S>
+constexpr observed_histogram<S> histogram(const tensor<std::int64_t, 1, S, 0>& counts,
+                                          const observed_ranges<granularity::tensor, S>& range) {
+  return {counts, range};
+}
+
+/// How a range is chosen from what was seen.
+struct full_range {};
+struct percentile {
+  double fraction;  ///< of all values, in [0, 1]
+};
+struct least_squares {};
+
+namespace rows {
+
+template <class Executor, granularity G, class S>
+status check_observed(const observed_ranges<G, S>& seen) {
+  static_assert(std::is_same_v<typename Executor::space, S>,
+                "the executor works on views of its own memory: kiln::host takes host_view, kiln::device takes device_view");
+  KILN_TRY(check_output("low", seen.low));
+  KILN_TRY(check_output("high", seen.high));
+  KILN_TRY(check_output("ignored", seen.ignored));
+  if (G == granularity::tensor) KILN_TRY(check_length("low", seen.low, 1, "one for the tensor"));
+  KILN_TRY(check_length("high", seen.high, seen.low.extents[0], "as `low`"));
+  KILN_TRY(check_length("ignored", seen.ignored, seen.low.extents[0], "as `low`"));
+  KILN_TRY(check_apart("low", seen.low, "high", seen.high));
+  KILN_TRY(check_apart("low", seen.low, "ignored", seen.ignored));
+  return check_apart("high", seen.high, "ignored", seen.ignored);
+}
+template <class Executor, class S>
+status check_observed(const observed_histogram<S>& seen) {
+  KILN_TRY(check_observed<Executor>(seen.range));
+  KILN_TRY(check_view("counts", seen.counts));
+  KILN_TRY(check_length("counts", seen.counts, histogram_size, "histogram_size"));
+  KILN_TRY(check_apart("counts", seen.counts, "low", seen.range.low));
+  KILN_TRY(check_apart("counts", seen.counts, "high", seen.range.high));
+  return check_apart("counts", seen.counts, "ignored", seen.range.ignored);
+}
+
+struct forget_ranges {
+  place_of_run<float> low, high;
+  place_of_run<std::int64_t> ignored;
+  KILN_FN void run(index_t i) const { *low.at(i, 0) = -0.0f, *high.at(i, 0) = 0, *ignored.at(i, 0) = 0; }
+};
+struct forget_counts {
+  std::int64_t* counts;
+  KILN_FN void run(index_t i) const { counts[i] = 0; }
+};
+/// Joins the range of a column with what was there.
+struct into_ranges {
+  place_of_run<float> low, high;
+  place_of_run<std::int64_t> ignored;
+  KILN_FN void operator()(index_t, index_t c, value_range r, index_t others) const {
+    const value_range all = joined({*low.at(c, 0), *high.at(c, 0)}, r);
+    *low.at(c, 0) = all.low, *high.at(c, 0) = all.high, *ignored.at(c, 0) += others;
+  }
+};
+/// Makes the scale, and zero point, of each range.
+template <class Q, class Z>
+struct scales_of_ranges {
+  place_of_run<const float> low, high;
+  place_of_run<float> scales;
+  place_of_run<Z> zeros;
+  bool symmetric;
+  KILN_FN void run(index_t i) const {
+    const value_range r{*low.at(i, 0), *high.at(i, 0)};
+    calibration<Q, Z>{nullptr, nullptr, nullptr, scales.at(i, 0), zeros.at(i, 0), symmetric}.write(r);
+  }
+};
+
+template <granularity G, class T, class S, int U>
+constexpr place_of_run<T> one_each(const tensor<T, 1, S, U>& v) {
+  return {v.data, G == granularity::tensor ? 0 : v.stride(0), 0};
+}
+
+template <class Executor, class X, int R, class S, int U, granularity G, class SO>
+status check_batch(const tensor<X, R, S, U>& x, const observed_ranges<G, SO>& seen) {
+  check_spaces<Executor, tensor<X, R, S, U>>();
+  check_float<X>();
+  KILN_TRY(check_view("x", x));
+  KILN_TRY(check_observed<Executor>(seen));
+  if (G == granularity::row) KILN_TRY(check_length("low", seen.low, count(x), "one for each row"));
+  if (G == granularity::column) KILN_TRY(check_length("low", seen.low, length(x), "one for each column"));
+  KILN_TRY(check_apart("low", seen.low, "x", x));
+  KILN_TRY(check_apart("high", seen.high, "x", x));
+  return check_apart("ignored", seen.ignored, "x", x);
+}
+
+/// The set, whose zero points the calls below write as well.
+template <class Executor, class Q, granularity G, class S, class Set>
+status check_made(const observed_ranges<G, S>& seen, const Set& set) {
+  static_assert(is_code<Q>, "make_scales makes scales for int8, uint8, e4m3 or e5m2");
+  static_assert(Set::served == G,
+                "make_scales: the scales serve what the ranges were seen of: per_row_scales of per_row_ranges, and so on");
+  // As many as there are ranges, whichever axis they belong to.
+  tensor<const float, 2, S> as_x;
+  as_x.data = seen.low.data;
+  as_x.extents[0] = G == granularity::row ? seen.low.extents[0] : 1;
+  as_x.extents[1] = G == granularity::column ? seen.low.extents[0] : 1;
+  as_x.strides[0] = as_x.strides[1] = 1;
+  KILN_TRY((check_set<Executor, Q>(as_x, set)));
+  KILN_TRY(check_written_set<Q>(seen.low, set));
+  KILN_TRY(check_written_set<Q>(seen.high, set));
+  return check_written_set<Q>(seen.ignored, set);
+}
+
+/// A vector of scales, one each of what was seen.
+template <class V>
+constexpr auto written(const V& v) {
+  if constexpr (is_tensor_v<V>)
+    return place_of_run<typename V::element>{v.data, v.stride(0), 0};
+  else
+    return place_of_run<no_zero>{};
+}
+
+}  // namespace rows
+
+/// Starts anew: nothing seen.
+template <executor Executor, granularity G, class S>
+status forget(const Executor& ex, const observed_ranges<G, S>& seen) {
+  using namespace rows;
+  KILN_TRY(check_observed<Executor>(seen));
+  if (seen.low.empty()) return {};
+  return run_items(ex, {.program = "calibrate: forget"},
+                   forget_ranges{one_each<G>(seen.low), one_each<G>(seen.high), one_each<G>(seen.ignored)},
+                   seen.low.extents[0]);
+}
+template <executor Executor, class S>
+status forget(const Executor& ex, const observed_histogram<S>& seen) {
+  using namespace rows;
+  KILN_TRY(check_observed<Executor>(seen));
+  KILN_TRY(forget(ex, seen.range));
+  return run_items(ex, {.program = "calibrate: forget"}, forget_counts{seen.counts.data}, histogram_size);
+}
+
+/// Adds a batch to what was seen.
+template <executor Executor, class X, int R, class S, int U, granularity G, class SO>
+status observe(const Executor& ex, const tensor<X, R, S, U>& x, const observed_ranges<G, SO>& seen) {
+  using namespace rows;
+  using element = std::remove_const_t<X>;
+  KILN_TRY(check_batch<Executor>(x, seen));
+  if (x.empty()) return {};
+  const trace::launch_record record{.program = "calibrate: ranges", .bytes = bytes_of(x)};
+  const auto low = one_each<G>(seen.low), high = one_each<G>(seen.high);
+  const auto ignored = one_each<G>(seen.ignored);
+  if constexpr (G == granularity::column) {
+    return column_ranges<true>(ex, record, input_of(x), into_ranges{low, high, ignored}, count(x), length(x), cut::any);
+  } else {
+    const cut cuts(length(x), cut::any, G == granularity::tensor ? cut::longest : cut::any);
+    return run(ex, record, range_program<element, true>{input_of(x), low, high, ignored, cuts}, count(x) * cuts.runs(),
+               cuts.piece);
+  }
+}
+template <executor Executor, class X, int R, class S, int U, class SO>
+status observe(const Executor& ex, const tensor<X, R, S, U>& x, const observed_histogram<SO>& seen) {
+  using namespace rows;
+  KILN_TRY(check_observed<Executor>(seen));
+  KILN_TRY(check_apart("counts", seen.counts, "x", x));
+  KILN_TRY(observe(ex, x, seen.range));
+  if (x.empty()) return {};
+  const cut cuts(length(x));
+  return run(ex, {.program = "calibrate: histogram", .bytes = bytes_of(x)},
+             histogram_program<std::remove_const_t<X>>{input_of(x), seen.counts.data, cuts}, count(x) * cuts.runs(),
+             cuts.piece);
+}
+
+/// Scales for codes of type Q from the ranges; with zero points in the set, affine ones.
+template <class Q, executor Executor, granularity G, class S, class Set>
+status make_scales(const Executor& ex, const observed_ranges<G, S>& seen, const Set& set, full_range = {},
+                   quantise_options options = {}) {
+  using namespace rows;
+  KILN_TRY(check_observed<Executor>(seen));
+  KILN_TRY((check_made<Executor, Q>(seen, set)));
+  if (seen.low.empty()) return {};
+  using zero = typename zero_type<std::remove_cvref_t<decltype(set.zeros)>>::type;
+  return run_items(ex, {.program = "calibrate: scales"},
+                   scales_of_ranges<Q, zero>{{seen.low.data, seen.low.stride(0), 0}, {seen.high.data, seen.high.stride(0), 0},
+                                             written(set.scales), written(set.zeros),
+                                             options.range == int8_range::symmetric},
+                   seen.low.extents[0]);
+}
+
+/// The same from a histogram, with the range that `method` chooses.
+template <class Q, executor Executor, class S, class Set, class Method>
+status make_scales(const Executor& ex, const observed_histogram<S>& seen, const Set& set, const Method& method,
+                   quantise_options options = {}) {
+  using namespace rows;
+  static_assert(std::is_same_v<Method, full_range> || std::is_same_v<Method, percentile> ||
+                    std::is_same_v<Method, least_squares>,
+                "make_scales: the method is full_range{}, percentile{p} or least_squares{}");
+  KILN_TRY(check_observed<Executor>(seen));
+  if constexpr (std::is_same_v<Method, full_range>) {
+    return make_scales<Q>(ex, seen.range, set, method, options);
+  } else {
+    KILN_TRY((check_made<Executor, Q>(seen.range, set)));
+    KILN_TRY(check_written_set<Q>(seen.counts, set));
+    using zero = typename zero_type<std::remove_cvref_t<decltype(set.zeros)>>::type;
+    const calibration<Q, zero> to{seen.counts.data,  seen.range.low.data,       seen.range.high.data,
+                                  set.scales.data,   written(set.zeros).data,   options.range == int8_range::symmetric};
+    using where = where_of<Executor>;
+    if constexpr (std::is_same_v<Method, percentile>) {
+      if (!(method.fraction >= 0 && method.fraction <= 1))
+        return fail(errc::bad_option, "make_scales: percentile{", method.fraction, "}, needs a fraction in [0, 1]");
+      return run_blocks(ex, {.program = "calibrate: percentile", .schedule = "one block"},
+                        percentile_program<where, Q, zero>{to, method.fraction}, 1);
+    } else {
+      std::int64_t *best = seen.counts.data + histogram_bins, *errors = best + 1;
+      for (const bool second : {false, true}) {
+        const bool last = second || !to.affine;
+        KILN_TRY(run_blocks(ex, {.program = "calibrate: errors", .schedule = "a block each"},
+                            errors_program<where, Q, zero>{to, best, second, errors}, candidates));
+        KILN_TRY(run_items(ex, {.program = "calibrate: choose"},
+                           choose_program<Q, zero>{to, best, second, last, errors}, 1));
+        if (last) break;
+      }
+      return {};
+    }
+  }
+}
+
+}  // namespace kiln
