@@ -34,13 +34,18 @@ constexpr auto heads_in(const tensor<T, R, S, U>& v) {
   return heads_of(static_cast<tensor<const T, R, S, U>>(v));
 }
 
+template <class T, class S, int U>
+constexpr auto each_vector(const tensor<T, 1, S, U>& v) {
+  return each_row(static_cast<tensor<const std::remove_const_t<T>, 1, S, U>>(v));
+}
+
 inline status check_rotary(const rotary_options& o, index_t channels) {
   const index_t width = o.width == 0 ? channels : o.width;
   if (width < 0 || width > channels || width % 2 != 0)
     return fail(errc::bad_option, "option `width`: saw ", width, ", needs an even number up to ", channels,
                 ", the channels of a head");
-  if (width > 2 * most_pairs || channels > 0x7fffffff)
-    return fail(errc::unsupported, "option `width`: saw ", width, ", at most ", 2 * most_pairs, " channels turn");
+  if (channels > 0x7fffffff)
+    return fail(errc::unsupported, "a head has ", channels, " channels, needs at most 2147483647");
   if (!(o.theta > 0 && o.theta < 1e300))
     return fail(errc::bad_option, "option `theta`: saw ", o.theta, ", needs a positive number");
   return {};
@@ -51,50 +56,110 @@ index_t tokens_of(const tensor<T, R, S, U>& v) {
   return v.extent(0) * (R == 4 ? v.extent(R - 3) : 1);
 }
 
-/// Everything but the checks. `fill` sets what the variants differ in.
-template <class Executor, class X, class Y, int R, class S, int U, class Fill>
-status run_rotary(const Executor& ex, trace::launch_record record, const tensor<X, R, S, U>& x,
-                  const heads_operand<Y>& out, const rotary_options& o, bool vectors, Fill fill) {
-  using element = std::remove_const_t<X>;
-  const auto channels = static_cast<int>(x.extent(R - 1)), width = o.width == 0 ? channels : o.width;
+/// Everything but the checks and the operands.
+template <class Executor, class X, class Q, class Y>
+status run_rotary(const Executor& ex, trace::launch_record record, rotary_operands<X, Q, Y>& p, index_t tokens,
+                  index_t channels, const rotary_options& o) {
+  p.channels = static_cast<int>(channels), p.width = o.width == 0 ? p.channels : o.width;
+  p.frequencies = rotary_frequencies(o.theta, p.width);
   const auto with = [&]<pairing How, int Width>(std::integral_constant<pairing, How>,
                                                 std::integral_constant<int, Width>) {
-    rotary_program<element, Y, How, Width> p{};
-    p.x = heads_in(x), p.out = out;
-    p.heads = x.extent(R - 2), p.tokens_of_sequence = x.extent(R - 3);
-    p.channels = channels, p.width = width;
-    p.rotated_pieces = width / 2 / Width;
-    p.pieces = p.rotated_pieces + ceil_div(channels - width, 2 * Width);
-    p.table = rotary_frequencies(o.theta, width);
-    fill(p);
-    return run_items(ex, record, p, tokens_of(x) * ceil_div(p.heads, p.most_heads) * p.pieces);
+    const rotary_program<X, Q, Y, How, Width> program(p);
+    return run_items(ex, record, program, program.items(tokens));
   };
-  constexpr int wide = 8 / static_cast<int>(sizeof(element) > sizeof(Y) ? sizeof(element) : sizeof(Y));
-  const bool whole = width % (2 * wide) == 0 && channels % (2 * wide) == 0;
+  constexpr auto larger = [](std::size_t a, std::size_t b) { return a > b ? a : b; };
+  constexpr int wide = 8 / static_cast<int>(larger(sizeof(X), larger(sizeof(Q), sizeof(Y))));
   constexpr std::integral_constant<pairing, pairing::interleaved> neighbours{};
   constexpr std::integral_constant<pairing, pairing::half_split> halves{};
   constexpr std::integral_constant<int, wide> chunks{};
   constexpr std::integral_constant<int, 1> single{};
-  vectors = vectors && whole && heads_in(x).vectors(2 * wide) && out.vectors(2 * wide);
+  const bool vectors = p.width % (2 * wide) == 0 && p.channels % (2 * wide) == 0 && p.vectors(2 * wide);
   if (o.pairs == pairing::interleaved) return vectors ? with(neighbours, chunks) : with(neighbours, single);
   return vectors ? with(halves, chunks) : with(halves, single);
 }
 
 template <class Executor, class X, int R, class S, int U, class Y, class SY, int UY>
-status check_rotary_views(const tensor<X, R, S, U>& x, const tensor<Y, R, SY, UY>& out, const rotary_options& o) {
+status check_rotary_views(const tensor<X, R, S, U>& x, const tensor<Y, R, SY, UY>& out, const rotary_options& o,
+                          const char* from = "x", const char* to = "out") {
   static_assert(R == 3 || R == 4, "rotary takes [tokens, heads, channels] or [batch, tokens, heads, channels]");
   check_spaces<Executor, tensor<X, R, S, U>, tensor<Y, R, SY, UY>>();
   check_float<X>(), check_float<Y>();
-  KILN_TRY(check_view("x", x));
-  KILN_TRY(check_output("out", out));
-  KILN_TRY(check_same_shape("out", out, "x", x));
-  KILN_TRY(check_in_place("out", out, "x", x));
+  KILN_TRY(check_view(from, x));
+  KILN_TRY(check_output(to, out));
+  KILN_TRY(check_same_shape(to, out, from, x));
+  KILN_TRY(check_in_place(to, out, from, x));
   return check_rotary(o, x.extent(R - 1));
 }
 
-template <class X, int R, class S, int U, class Y, class SY, int UY>
-bool same_place(const tensor<X, R, S, U>& x, const tensor<Y, R, SY, UY>& out) {
-  return static_cast<const void*>(x.data) == static_cast<const void*>(out.data);
+/// Fills in queries that have elements.
+template <class X, class Q, class Y, class In, class Out>
+void set_queries(rotary_operands<X, Q, Y>& p, const In& q, const Out& out) {
+  p.q = heads_in(q), p.q_out = heads_of(out);
+  p.q_heads = q.extent(In::rank - 2);
+  p.tokens_of_sequence = q.extent(In::rank - 3);
+  p.in_place = static_cast<const void*>(q.data) == static_cast<const void*>(out.data);
+}
+
+/// What an append asks of its keys, values and caches.
+template <class Executor, class K, class V, class P, class A, class KC, class VC>
+status check_append(const K& k, const V& v, const P& positions, const A& places, const KC& key_cache,
+                    const VC& value_cache, const rotary_options& options) {
+  static_assert(K::rank == 3 && V::rank == 3, "`k` and `v` are [tokens, heads, channels]");
+  static_assert((KC::rank == 3 || KC::rank == 4) && KC::rank == VC::rank,
+                "a cache is [rows, heads, channels] or [batch, capacity, heads, channels]");
+  static_assert(std::is_same_v<typename K::value_type, typename V::value_type> &&
+                    std::is_same_v<typename KC::value_type, typename VC::value_type>,
+                "keys and values have one type, and so have the caches");
+  static_assert(P::rank == 1 && A::rank == 1 && std::is_same_v<typename P::value_type, std::int32_t> &&
+                    std::is_same_v<typename A::value_type, std::int32_t>,
+                "rotary_append takes positions and places of int32, one for each token");
+  check_spaces<Executor, K, V, P, A, KC, VC>();
+  check_float<typename K::value_type>(), check_float<typename KC::value_type>();
+  KILN_TRY(check_view("k", k));
+  KILN_TRY(check_view("v", v));
+  KILN_TRY(check_view("positions", positions));
+  KILN_TRY(check_view("places", places));
+  KILN_TRY(check_output("key_cache", key_cache));
+  KILN_TRY(check_output("value_cache", value_cache));
+  KILN_TRY(check_same_shape("v", v, "k", k));
+  KILN_TRY(check_same_shape("value_cache", value_cache, "key_cache", key_cache));
+  for (int a = 1; a <= 2; ++a)
+    if (key_cache.extent(KC::rank - a) != k.extent(3 - a))
+      return fail(errc::bad_shape, "operand `key_cache`: axis ", KC::rank - a, " has extent ",
+                  key_cache.extent(KC::rank - a), ", needs ", k.extent(3 - a), " as in `k`");
+  KILN_TRY(check_length("positions", positions, k.extent(0), "the tokens of `k`"));
+  KILN_TRY(check_length("places", places, k.extent(0), "the tokens of `k`"));
+  const auto apart = [&](const char* name, const auto& out) -> status {
+    KILN_TRY(check_apart(name, out, "k", k));
+    KILN_TRY(check_apart(name, out, "v", v));
+    KILN_TRY(check_apart(name, out, "positions", positions));
+    return check_apart(name, out, "places", places);
+  };
+  KILN_TRY(apart("key_cache", key_cache));
+  KILN_TRY(apart("value_cache", value_cache));
+  KILN_TRY(check_apart("value_cache", value_cache, "key_cache", key_cache));
+  KILN_TRY(check_rotary(options, k.extent(2)));
+  if constexpr (Executor::on_host) {
+    const index_t rows = tokens_of(key_cache);
+    for (index_t t = 0; t < places.extent(0) && !k.empty(); ++t)
+      if (places(t) >= rows)
+        return fail(errc::bad_option, "operand `places`: element ", t, " is ", places(t), ", needs to be below ", rows,
+                    ", the rows of `key_cache`");
+  }
+  return {};
+}
+
+/// Fills in keys, values and caches that have elements.
+template <class X, class Q, class Y, class K, class V, class P, class A, class KC, class VC>
+void set_keys(rotary_operands<X, Q, Y>& p, const K& k, const V& v, const P& positions, const A& places,
+              const KC& key_cache, const VC& value_cache, std::int32_t* flag) {
+  p.positions = each_vector(positions), p.places = each_vector(places);
+  p.flag = flag;
+  p.cache_rows = tokens_of(key_cache);
+  if (k.empty()) return;
+  p.kv_heads = k.extent(1);
+  p.k = heads_in(k), p.v = heads_in(v);
+  if (p.cache_rows > 0) p.k_out = heads_of(key_cache), p.v_out = heads_of(value_cache);
 }
 
 }  // namespace rows
@@ -102,7 +167,7 @@ bool same_place(const tensor<X, R, S, U>& x, const tensor<Y, R, SY, UY>& out) {
 /// out = x turned by its tokens' positions. `x` and `out` [tokens, heads, channels] or [batch, tokens, heads,
 /// channels], of float, f16 or bf16, any strides; `out` may be `x` itself, or a slice of a key cache. `positions`
 /// int32, one for each token, batch by batch. Errors: bad_shape, bad_stride, null_pointer, overlap (equal views are
-/// allowed), bad_option (width, theta), unsupported (width above 512).
+/// allowed), bad_option (width, theta).
 template <executor Executor, class X, int R, class S, int U, class P, class SP, int UP, class Y, class SY, int UY>
 status rotary(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<P, 1, SP, UP>& positions,
               const tensor<Y, R, SY, UY>& out, rotary_options options = {}) {
@@ -114,11 +179,11 @@ status rotary(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<P, 1
   KILN_TRY(check_length("positions", positions, tokens_of(x), "the tokens of `x`"));
   KILN_TRY(check_apart("out", out, "positions", positions));
   if (out.empty()) return {};
-  return run_rotary(ex, {.program = "rotary", .bytes = bytes_of(x, positions, out)}, x, heads_of(out), options, true,
-                    [&](auto& p) {
-                      p.in_place = same_place(x, out);
-                      p.positions = each_row(tensor<const std::int32_t, 1, SP, UP>(positions));
-                    });
+  rotary_operands<std::remove_const_t<X>, Y, Y> p;
+  set_queries(p, x, out);
+  p.positions = each_vector(positions);
+  return run_rotary(ex, {.program = "rotary", .bytes = bytes_of(x, positions, out)}, p, tokens_of(x), x.extent(R - 1),
+                    options);
 }
 
 /// The same with positions start, start + 1, ... for the tokens of each sequence.
@@ -128,72 +193,72 @@ status rotary(const Executor& ex, const tensor<X, R, S, U>& x, positions_from po
   using namespace rows;
   KILN_TRY(check_rotary_views<Executor>(x, out, options));
   if (out.empty()) return {};
-  return run_rotary(ex, {.program = "rotary", .bytes = bytes_of(x, out)}, x, heads_of(out), options, true,
-                    [&](auto& p) {
-                      p.in_place = same_place(x, out);
-                      p.start = positions.start;
-                    });
+  rotary_operands<std::remove_const_t<X>, Y, Y> p;
+  set_queries(p, x, out);
+  p.start = positions.start;
+  return run_rotary(ex, {.program = "rotary", .bytes = bytes_of(x, out)}, p, tokens_of(x), x.extent(R - 1), options);
 }
 
-/// Turns keys and appends them with their values to a cache, in one pass: row places[t] of `key_cache` gets token t of
-/// `k` turned by positions[t], row places[t] of `value_cache` gets token t of `v`. `k` and `v` [tokens, heads,
-/// channels]; caches [rows, heads, channels], or [batch, capacity, heads, channels] with row b * capacity + i. A
-/// negative place: the token is skipped. Places have to be different. On the host a place outside the cache is an
-/// error; on the device it is skipped and `flag` (if not null: one int32 in device memory, set to 0 by the caller)
-/// becomes 1.
-template <executor Executor, class X, class S, int UK, int UV, class P, class SP, int UP, class Q, int UQ, class Y,
-          int RC, class SY, int UY, int UZ>
-status rotary_append(const Executor& ex, const tensor<X, 3, S, UK>& k, const tensor<X, 3, S, UV>& v,
-                     const tensor<P, 1, SP, UP>& positions, const tensor<Q, 1, SP, UQ>& places,
-                     const tensor<Y, RC, SY, UY>& key_cache, const tensor<Y, RC, SY, UZ>& value_cache,
-                     rotary_options options = {}, std::int32_t* flag = nullptr) {
+/// Turns keys and appends them with their values to a cache, in one launch: row places[t] of `key_cache` gets token t
+/// of `k` turned by positions[t], row places[t] of `value_cache` gets token t of `v`. `k` and `v` [tokens, heads,
+/// channels], the tokens of all sequences one after another, however many each has; caches [rows, heads, channels], or
+/// [batch, capacity, heads, channels] with row b * capacity + i; positions and places int32. A negative place: the
+/// token is skipped. Places have to be different. On the host a place outside the cache is an error; on the device it
+/// is skipped and `flag` (if not null: one int32 in device memory, set to 0 by the caller) becomes 1.
+template <executor Executor, class K, class V, class P, class A, class KC, class VC>
+requires(is_tensor_v<K>&& is_tensor_v<V>&& is_tensor_v<P>&& is_tensor_v<A>&& is_tensor_v<KC>&& is_tensor_v<VC>) status
+    rotary_append(const Executor& ex, const K& k, const V& v, const P& positions, const A& places, const KC& key_cache,
+                  const VC& value_cache, rotary_options options = {}, std::int32_t* flag = nullptr) {
   using namespace rows;
-  static_assert(RC == 3 || RC == 4, "a cache is [rows, heads, channels] or [batch, capacity, heads, channels]");
-  static_assert(
-      std::is_same_v<std::remove_const_t<P>, std::int32_t> && std::is_same_v<std::remove_const_t<Q>, std::int32_t>,
-      "rotary_append takes positions and places of int32");
-  check_spaces<Executor, tensor<X, 3, S, UK>, tensor<P, 1, SP, UP>, tensor<Y, RC, SY, UY>>();
-  check_float<X>(), check_float<Y>();
-  KILN_TRY(check_view("k", k));
-  KILN_TRY(check_view("v", v));
-  KILN_TRY(check_view("positions", positions));
-  KILN_TRY(check_view("places", places));
-  KILN_TRY(check_output("key_cache", key_cache));
-  KILN_TRY(check_output("value_cache", value_cache));
-  KILN_TRY(check_same_shape("v", v, "k", k));
-  KILN_TRY(check_same_shape("value_cache", value_cache, "key_cache", key_cache));
-  for (int a = 1; a <= 2; ++a)
-    if (key_cache.extent(RC - a) != k.extent(3 - a))
-      return fail(errc::bad_shape, "operand `key_cache`: axis ", RC - a, " has extent ", key_cache.extent(RC - a),
-                  ", needs ", k.extent(3 - a), " as in `k`");
-  KILN_TRY(check_length("positions", positions, k.extent(0), "the tokens of `k`"));
-  KILN_TRY(check_length("places", places, k.extent(0), "the tokens of `k`"));
-  KILN_TRY(check_apart("key_cache", key_cache, "k", k));
-  KILN_TRY(check_apart("key_cache", key_cache, "v", v));
-  KILN_TRY(check_apart("value_cache", value_cache, "k", k));
-  KILN_TRY(check_apart("value_cache", value_cache, "v", v));
-  KILN_TRY(check_apart("value_cache", value_cache, "key_cache", key_cache));
-  KILN_TRY(check_rotary(options, k.extent(2)));
+  KILN_TRY(check_append<Executor>(k, v, positions, places, key_cache, value_cache, options));
   if (k.empty()) return {};
-  const index_t cache_rows = tokens_of(key_cache);
-  if constexpr (Executor::on_host) {
-    for (index_t t = 0; t < places.extent(0); ++t)
-      if (places(t) >= cache_rows)
-        return fail(errc::bad_option, "operand `places`: element ", t, " is ", places(t), ", needs to be below ",
-                    cache_rows, ", the rows of `key_cache`");
-  }
-  const bool vectors = heads_in(v).vectors(16 / static_cast<int>(sizeof(Y))) &&
-                       heads_of(value_cache).vectors(16 / static_cast<int>(sizeof(Y)));
+  using stored = typename KC::value_type;
+  rotary_operands<typename K::value_type, stored, stored> p;
+  set_keys(p, k, v, positions, places, key_cache, value_cache, flag);
   return run_rotary(ex,
                     {.program = "rotary_append",
                      .fused = "key and value cache write",
-                     .bytes = 2 * bytes_of(k) + 2.0 * static_cast<double>(k.size()) * sizeof(Y)},
-                    k, heads_of(key_cache), options, vectors, [&](auto& p) {
-                      p.positions = each_row(tensor<const std::int32_t, 1, SP, UP>(positions));
-                      p.places = each_row(tensor<const std::int32_t, 1, SP, UQ>(places));
-                      p.v = heads_in(v), p.v_out = heads_of(value_cache);
-                      p.out_rows = cache_rows, p.flag = flag;
-                    });
+                     .bytes = 2 * bytes_of(k) + 2.0 * static_cast<double>(k.size()) * sizeof(stored)},
+                    p, k.extent(0), k.extent(2), options);
+}
+
+/// The same, and q_out = q turned by the same positions, all in one launch: what a layer does between its projection
+/// and its attention. `q` and `q_out` [tokens, heads, channels]; `q_out` may be `q` itself. Every query is turned,
+/// those of tokens without a place, too.
+template <executor Executor, class Q, class QO, class K, class V, class P, class A, class KC, class VC>
+requires(is_tensor_v<Q>&& is_tensor_v<QO>&& is_tensor_v<K>&& is_tensor_v<V>&& is_tensor_v<P>&& is_tensor_v<A>&&
+             is_tensor_v<KC>&& is_tensor_v<VC>) status
+    rotary_append(const Executor& ex, const Q& q, const QO& q_out, const K& k, const V& v, const P& positions,
+                  const A& places, const KC& key_cache, const VC& value_cache, rotary_options options = {},
+                  std::int32_t* flag = nullptr) {
+  using namespace rows;
+  static_assert(Q::rank == 3 && QO::rank == 3, "`q` and `q_out` are [tokens, heads, channels]");
+  static_assert(std::is_same_v<typename Q::value_type, typename K::value_type>, "`q`, `k` and `v` have one type");
+  KILN_TRY(check_rotary_views<Executor>(q, q_out, options, "q", "q_out"));
+  KILN_TRY(check_append<Executor>(k, v, positions, places, key_cache, value_cache, options));
+  for (int a : {0, 2})
+    if (q.extent(a) != k.extent(a))
+      return fail(errc::bad_shape, "operand `q`: axis ", a, " has extent ", q.extent(a), ", needs ", k.extent(a),
+                  " as in `k`");
+  KILN_TRY(check_apart("q_out", q_out, "k", k));
+  KILN_TRY(check_apart("q_out", q_out, "v", v));
+  KILN_TRY(check_apart("q_out", q_out, "positions", positions));
+  KILN_TRY(check_apart("q_out", q_out, "places", places));
+  KILN_TRY(check_apart("key_cache", key_cache, "q", q));
+  KILN_TRY(check_apart("value_cache", value_cache, "q", q));
+  KILN_TRY(check_apart("key_cache", key_cache, "q_out", q_out));
+  KILN_TRY(check_apart("value_cache", value_cache, "q_out", q_out));
+  if (q.empty() && k.empty()) return {};
+  using stored = typename KC::value_type;
+  rotary_operands<typename Q::value_type, typename QO::value_type, stored> p;
+  if (!q.empty()) set_queries(p, q, q_out);
+  set_keys(p, k, v, positions, places, key_cache, value_cache, flag);
+  return run_rotary(
+      ex,
+      {.program = "rotary_append",
+       .fused = "queries, key and value cache write",
+       .bytes = bytes_of(q, q_out) + 2 * bytes_of(k) + 2.0 * static_cast<double>(k.size()) * sizeof(stored)},
+      p, q.extent(0), q.extent(2), options);
 }
 
 }  // namespace kiln
