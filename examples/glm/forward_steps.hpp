@@ -158,9 +158,8 @@ void forward<T, Executor>::attend(const cache& past, kiln::index_t layer) {
   const auto keys = past.keys(layer), values = past.values(layer);
   const rotary_options turn{
       .theta = c_.rope_theta, .width = static_cast<int>(c_.rotary_dim), .pairs = pairing::interleaved};
-  launch_trace::step("rotary");
-  rotary(ex_, q, positions_.view(rows_), q, turn).or_throw();
-  rotary_append(ex_, k, v, positions_.view(rows_), places_.view(rows_), keys, values, turn).or_throw();
+  launch_trace::step("rotary, cache");
+  rotary_append(ex_, q, q, k, v, positions_.view(rows_), places_.view(rows_), keys, values, turn).or_throw();
 
   launch_trace::step("attention");
   // Sequences with equally many new tokens, as when decoding, are one launch.
