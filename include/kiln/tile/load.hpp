@@ -1,8 +1,8 @@
 #pragma once
 /// Filling a shared tile from a matrix in memory, by all threads of a block. Elements outside the matrix become zero.
 ///
-/// Where the matrix's unit axis is the tile's contiguous axis and its rows are 16-byte aligned, the copies are cp.async
-/// of 16 bytes. Everything else is copied element by element: slower, never wrong.
+/// Where the matrix's unit axis is the tile's contiguous axis and its rows are aligned to 16 bytes, the copies are cp.async of
+/// 16 bytes; aligned to 4, and for elements of 4 bytes anywhere, of 4. Everything else goes element by element through registers.
 #include <kiln/arch/sm80.hpp>
 #include <kiln/tile/shared_tile.hpp>
 #include <kiln/view/tensor.hpp>
@@ -59,22 +59,63 @@ KILN_FN void load_tile(Block block, Tile& to, const tensor<T, 2, S, U>& from, in
       return;
     }
   }
-  // Neighbouring threads walk the matrix's unit axis.
+  // Neighbouring threads walk the matrix's unit axis, in steps of 4 bytes where its lines are aligned to that.
+  using value = std::remove_const_t<T>;
   constexpr bool along_rows = U == 0;
-  block.each([&](int thread) {
-    KILN_NO_UNROLL
-    for (int e = thread; e < Tile::rows * Tile::cols; e += Block::threads) {
-      const int row = along_rows ? e % Tile::rows : e / Tile::cols, c = along_rows ? e / Tile::rows : e % Tile::cols;
-      const bool inside = line + row < from.extents[0] && col + c < from.extents[1];
-      const T* source = inside ? from.data + (line + row) * from.stride(0) + (col + c) * from.stride(1) : from.data;
-      if constexpr (sizeof(T) == 4) {
-        sm80::cp_async<4>(block, thread, to.address(row, c), source, inside ? 4 : 0);
-      } else {
-        using value = std::remove_const_t<T>;
-        to.template store<1>(block, thread, row, c, vec<value, 1>{{inside ? *source : value{}}});
+  constexpr int of_word = 4 / static_cast<int>(sizeof(T));
+  const auto copy_words = [&](auto count) {
+    constexpr int n = decltype(count)::value, words_of_row = Tile::cols / n;
+    block.each([&](int thread) {
+      KILN_NO_UNROLL
+      for (int e = thread; e < Tile::rows * words_of_row; e += Block::threads) {
+        const int row = along_rows ? e % Tile::rows : e / words_of_row, c = (along_rows ? e / Tile::rows : e % words_of_row) * n;
+        const index_t left = from.extents[1] - col - c;
+        const bool inside = line + row < from.extents[0] && left > 0;
+        const T* source = inside ? from.data + (line + row) * from.stride(0) + (col + c) * from.stride(1) : from.data;
+        sm80::cp_async<4>(block, thread, to.address(row, c), source, !inside ? 0 : left < n ? static_cast<int>(left) * static_cast<int>(sizeof(T)) : 4);
+      }
+    });
+  };
+  if constexpr (of_word == 1) {
+    copy_words(std::integral_constant<int, 1>{});
+  } else {
+    if constexpr (U == 1) {
+      const auto lines = static_cast<std::uintptr_t>(from.strides[0]) * sizeof(T);
+      if (((reinterpret_cast<std::uintptr_t>(from.data) | lines) & 3) == 0) {
+        copy_words(std::integral_constant<int, of_word>{});
+        return;
       }
     }
-  });
+    // Through registers, a few elements at a time: one alone would wait for memory each time, many take too many registers. A
+    // thread keeps its place along the unit axis and steps over lines.
+    constexpr int along = along_rows ? Tile::rows : Tile::cols, lines = along_rows ? Tile::cols : Tile::rows, at_once = 4;
+    constexpr int wide = along < Block::threads ? along : Block::threads, lines_a_pass = Block::threads / wide;
+    static_assert(along % wide == 0, "load_tile: lines of the tile are a multiple of the block's threads, or shorter");
+    block.each([&](int thread) {
+      const int first = thread / wide;
+      if (first >= lines_a_pass) return;  // threads that a pass over lines does not need
+      KILN_NO_UNROLL
+      for (int place = thread % wide; place < along; place += wide) {
+        const index_t row = line + (along_rows ? place : first), c = col + (along_rows ? first : place);
+        const index_t left = from.extents[along_rows ? 1 : 0] - (along_rows ? c : row);
+        const bool inside = along_rows ? row < from.extents[0] : c < from.extents[1];
+        const int last = !inside || left <= 0 ? 0 : left < lines ? first + static_cast<int>(left) : lines;  // line behind the matrix
+        const T* source = from.data + row * from.stride(0) + c * from.stride(1);
+        const index_t step = lines_a_pass * from.stride(along_rows ? 1 : 0);
+        KILN_NO_UNROLL
+        for (int l = first; l < lines; l += lines_a_pass * at_once) {
+          value x[at_once];
+          KILN_UNROLL
+          for (int i = 0; i < at_once; ++i, source += step) x[i] = l + i * lines_a_pass < last ? *source : value{};
+          KILN_UNROLL
+          for (int i = 0; i < at_once; ++i) {
+            const int at = l + i * lines_a_pass;
+            if (at < lines) to.template store<1>(block, thread, along_rows ? place : at, along_rows ? at : place, vec<value, 1>{{x[i]}});
+          }
+        }
+      }
+    });
+  }
 }
 
 }  // namespace kiln
