@@ -1,5 +1,6 @@
 #pragma once
-/// Scales from many batches: what has been seen is kept in memory of yours, on the executor, and becomes a set of scales.
+/// Scales from many batches: what has been seen is kept in memory of yours, on the executor, and becomes a set of
+/// scales.
 ///
 ///     const auto seen = per_row_ranges(low, high, ignored);           // or per_column_ranges, per_tensor_range
 ///     KILN_TRY(forget(ex, seen));                                     // once
@@ -11,29 +12,32 @@
 ///     KILN_TRY(make_scales<std::int8_t>(ex, all, per_tensor_scale(s), percentile{0.9999}));
 ///     KILN_TRY(make_scales<e4m3>(ex, all, per_tensor_scale(s), least_squares{}));
 ///
-/// The sets are those of quantise.hpp: `quantise(ex, x, q, given(per_row_scales(s)))`, and `per_row(s)` in an epilogue. A
-/// vector of row maxima, as the epilogue's `reduce_rows<reduction::amax>` writes it, is a batch, too: as [m, 1] of
+/// The sets are those of quantise.hpp: `quantise(ex, x, q, given(per_row_scales(s)))`, and `per_row(s)` in an epilogue.
+/// A vector of row maxima, as the epilogue's `reduce_rows<reduction::amax>` writes it, is a batch, too: as [m, 1] of
 /// per_row_ranges, or as a vector of per_tensor_range.
 ///
-/// `x` is float, f16 or bf16, rank 1 to 4, any strides; its last axis are its columns, all others its rows, of which each
-/// batch has as many as there are ranges. `low` and `high` are float, `ignored` is int64, one each of a range. Values that
-/// are not finite are passed over and counted in `ignored`. Ranges hold 0, so 0 has a code; a range of 0 has scale 1 (and
-/// zero point 0), and no scale is below 2^-126. Which scale belongs to a range is said in quantise.hpp.
+/// `x` is float, f16 or bf16, rank 1 to 4, any strides; its last axis are its columns, all others its rows, of which
+/// each batch has as many as there are ranges. `low` and `high` are float, `ignored` is int64, one each of a range.
+/// Values that are not finite are passed over and counted in `ignored`. Ranges hold 0, so 0 has a code; a range of 0
+/// has scale 1 (and zero point 0), and no scale is below 2^-126. Which scale belongs to a range is said in
+/// quantise.hpp.
 ///
 /// A histogram has a bin for each bf16: values of bf16 are counted exactly, others as the nearest, at most 2^-9 of
-/// themselves away (below 2^-126: 2^-134). `counts` are `histogram_size` int64 in one piece, the first 65536 of them the
-/// counts by code, zeros in code 0; what lies behind is scratch memory of make_scales.
+/// themselves away (below 2^-126: 2^-134). `counts` are `histogram_size` int64 in one piece, the first 65536 of them
+/// the counts by code, zeros in code 0; what lies behind is scratch memory of make_scales.
 ///
-/// - `percentile{p}`: at most a part 1 - p of all finite values is clipped; affine: on each side. What is found is a bin,
+/// - `percentile{p}`: at most a part 1 - p of all finite values is clipped; affine: on each side. What is found is a
+/// bin,
 ///   so within 2^-9 of the value of that rank; nothing clipped is the exact range.
 /// - `least_squares{}`: the least sum of (x - dequantised x)^2 over the counts. Symmetric: of the largest magnitudes
-///   amax * 2^(-i / 16), i = 0 to 255. Affine: each end of the range is shrunk by up to 8 octaves, first in steps of 1/2,
-///   then, around the best pair, in steps of 1/16. The sum is float64, in an order that both executors share.
+///   amax * 2^(-i / 16), i = 0 to 255. Affine: each end of the range is shrunk by up to 8 octaves, first in steps of
+///   1/2, then, around the best pair, in steps of 1/16. The sum is float64, in an order that both executors share.
 ///
-/// The same values give the same bits in any order and any cut into batches. Errors: bad_shape, bad_stride, bad_option (p
-/// outside [0, 1]), null_pointer, overlap.
+/// The same values give the same bits in any order and any cut into batches. Errors: bad_shape, bad_stride, bad_option
+/// (p outside [0, 1]), null_pointer, overlap.
 #include <kiln/kernel/rows/histogram.hpp>
 #include <kiln/kernel/rows/items.hpp>
+#include <kiln/kernel/rows/quantise_sound.hpp>
 #include <kiln/kernel/rows/run.hpp>
 #include <kiln/kernel/rows/scale_sets.hpp>
 #include <kiln/quantise.hpp>
@@ -93,8 +97,9 @@ namespace rows {
 
 template <class Executor, granularity G, class S>
 status check_observed(const observed_ranges<G, S>& seen) {
-  static_assert(std::is_same_v<typename Executor::space, S>,
-                "the executor works on views of its own memory: kiln::host takes host_view, kiln::device takes device_view");
+  static_assert(
+      std::is_same_v<typename Executor::space, S>,
+      "the executor works on views of its own memory: kiln::host takes host_view, kiln::device takes device_view");
   KILN_TRY(check_output("low", seen.low));
   KILN_TRY(check_output("high", seen.high));
   KILN_TRY(check_output("ignored", seen.ignored));
@@ -164,22 +169,30 @@ status check_batch(const tensor<X, R, S, U>& x, const observed_ranges<G, SO>& se
   return check_apart("ignored", seen.ignored, "x", x);
 }
 
-/// The set, whose zero points the calls below write as well.
-template <class Executor, class Q, granularity G, class S, class Set>
+/// What make_scales' types have against them.
+template <class Space, class Q, granularity G, class S, class Set>
+constexpr quantise_mistake mistake_of_scales() {
+  using enum quantise_mistake;
+  if constexpr (!std::is_same_v<Space, S>)
+    return memory;
+  else if constexpr (constexpr auto found = mistake_of_set<Space, Q, Set, true>(); found != none)
+    return found;
+  else
+    return Set::served == G ? none : served;
+}
+
+template <granularity G, class S, class Set>
 status check_made(const observed_ranges<G, S>& seen, const Set& set) {
-  static_assert(is_code<Q>, "make_scales makes scales for int8, uint8, e4m3 or e5m2");
-  static_assert(Set::served == G,
-                "make_scales: the scales serve what the ranges were seen of: per_row_scales of per_row_ranges, and so on");
   // As many as there are ranges, whichever axis they belong to.
   tensor<const float, 2, S> as_x;
   as_x.data = seen.low.data;
   as_x.extents[0] = G == granularity::row ? seen.low.extents[0] : 1;
   as_x.extents[1] = G == granularity::column ? seen.low.extents[0] : 1;
   as_x.strides[0] = as_x.strides[1] = 1;
-  KILN_TRY((check_set<Executor, Q>(as_x, set)));
-  KILN_TRY(check_written_set<Q>(seen.low, set));
-  KILN_TRY(check_written_set<Q>(seen.high, set));
-  return check_written_set<Q>(seen.ignored, set);
+  KILN_TRY(check_set(as_x, set));
+  KILN_TRY(check_written_set(seen.low, set));
+  KILN_TRY(check_written_set(seen.high, set));
+  return check_written_set(seen.ignored, set);
 }
 
 /// A vector of scales, one each of what was seen.
@@ -247,15 +260,22 @@ template <class Q, executor Executor, granularity G, class S, class Set>
 status make_scales(const Executor& ex, const observed_ranges<G, S>& seen, const Set& set, full_range = {},
                    quantise_options options = {}) {
   using namespace rows;
-  KILN_TRY(check_observed<Executor>(seen));
-  KILN_TRY((check_made<Executor, Q>(seen, set)));
-  if (seen.low.empty()) return {};
-  using zero = typename zero_type<std::remove_cvref_t<decltype(set.zeros)>>::type;
-  return run_items(ex, {.program = "calibrate: scales"},
-                   scales_of_ranges<Q, zero>{{seen.low.data, seen.low.stride(0), 0}, {seen.high.data, seen.high.stride(0), 0},
-                                             written(set.scales), written(set.zeros),
-                                             options.range == int8_range::symmetric},
-                   seen.low.extents[0]);
+  constexpr auto found = mistake_of_scales<typename Executor::space, Q, G, S, Set>();
+  if constexpr (!sound_quantise<found>::value) {
+    return {};
+  } else {
+    KILN_TRY(check_observed<Executor>(seen));
+    KILN_TRY(check_made(seen, set));
+    if (seen.low.empty()) return {};
+    using zero = typename zero_type<std::remove_cvref_t<decltype(set.zeros)>>::type;
+    return run_items(ex, {.program = "calibrate: scales"},
+                     scales_of_ranges<Q, zero>{{seen.low.data, seen.low.stride(0), 0},
+                                               {seen.high.data, seen.high.stride(0), 0},
+                                               written(set.scales),
+                                               written(set.zeros),
+                                               options.range == int8_range::symmetric},
+                     seen.low.extents[0]);
+  }
 }
 
 /// The same from a histogram, with the range that `method` chooses.
@@ -263,18 +283,22 @@ template <class Q, executor Executor, class S, class Set, class Method>
 status make_scales(const Executor& ex, const observed_histogram<S>& seen, const Set& set, const Method& method,
                    quantise_options options = {}) {
   using namespace rows;
-  static_assert(std::is_same_v<Method, full_range> || std::is_same_v<Method, percentile> ||
-                    std::is_same_v<Method, least_squares>,
-                "make_scales: the method is full_range{}, percentile{p} or least_squares{}");
-  KILN_TRY(check_observed<Executor>(seen));
-  if constexpr (std::is_same_v<Method, full_range>) {
+  static_assert(
+      std::is_same_v<Method, full_range> || std::is_same_v<Method, percentile> || std::is_same_v<Method, least_squares>,
+      "make_scales: the method is full_range{}, percentile{p} or least_squares{}");
+  constexpr auto found = mistake_of_scales<typename Executor::space, Q, granularity::tensor, S, Set>();
+  if constexpr (!sound_quantise<found>::value) {
+    return {};
+  } else if constexpr (std::is_same_v<Method, full_range>) {
+    KILN_TRY(check_observed<Executor>(seen));
     return make_scales<Q>(ex, seen.range, set, method, options);
   } else {
-    KILN_TRY((check_made<Executor, Q>(seen.range, set)));
-    KILN_TRY(check_written_set<Q>(seen.counts, set));
+    KILN_TRY(check_observed<Executor>(seen));
+    KILN_TRY(check_made(seen.range, set));
+    KILN_TRY(check_written_set(seen.counts, set));
     using zero = typename zero_type<std::remove_cvref_t<decltype(set.zeros)>>::type;
-    const calibration<Q, zero> to{seen.counts.data,  seen.range.low.data,       seen.range.high.data,
-                                  set.scales.data,   written(set.zeros).data,   options.range == int8_range::symmetric};
+    const calibration<Q, zero> to{seen.counts.data, seen.range.low.data,     seen.range.high.data,
+                                  set.scales.data,  written(set.zeros).data, options.range == int8_range::symmetric};
     using where = where_of<Executor>;
     if constexpr (std::is_same_v<Method, percentile>) {
       if (!(method.fraction >= 0 && method.fraction <= 1))

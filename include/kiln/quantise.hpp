@@ -12,12 +12,12 @@
 ///
 /// `x` is float, f16 or bf16, rank 1 to 4, any strides; its last axis are its columns, all others its rows. `q` has
 /// equal extents. Scales are float, any strides: a vector of 1 (tensor), of the rows or of the columns, or a matrix for
-/// groups: [rows, ceil(columns / group)] along axis 1, [ceil(rows / group), columns] along axis 0. A group may be of any
-/// size from 1, also longer than the axis; the last one may be shorter.
+/// groups: [rows, ceil(columns / group)] along axis 1, [ceil(rows / group), columns] along axis 0. A group may be of
+/// any size from 1, also longer than the axis; the last one may be shorter.
 ///
 /// Symmetric: q = x / scale, rounded half to even and saturated: int8 to [-128, 127] (or -127, see the options), uint8
-/// to [0, 255], so negative values are 0, e4m3 to 448, e5m2 to 57344. A computed scale is amax / 127, 255, 448 or 57344;
-/// where amax is 0 it is 1 and all q are 0. NaN is 0 in an integer and stays in a float.
+/// to [0, 255], so negative values are 0, e4m3 to 448, e5m2 to 57344. A computed scale is amax / 127, 255, 448 or
+/// 57344; where amax is 0 it is 1 and all q are 0. NaN is 0 in an integer and stays in a float.
 ///
 /// Affine (int8 and uint8): q = round(x / scale) + zero point, clamped; x is near (q - zero point) * scale. Zero points
 /// are int32, int8 or uint8 and shaped as the scales. Computed ones spread the range from min(x, 0) to max(x, 0) over
@@ -31,6 +31,7 @@
 #include <kiln/kernel/rows/check.hpp>
 #include <kiln/kernel/rows/items.hpp>
 #include <kiln/kernel/rows/quantise.hpp>
+#include <kiln/kernel/rows/quantise_sound.hpp>
 #include <kiln/kernel/rows/run.hpp>
 #include <kiln/kernel/rows/scale_sets.hpp>
 #include <kiln/view/quantised.hpp>
@@ -38,7 +39,7 @@
 namespace kiln {
 
 struct quantise_options {
-  int8_range range = int8_range::full;    ///< symmetric: int8 never becomes -128
+  int8_range range = int8_range::full;   ///< symmetric: int8 never becomes -128
   overflow beyond = overflow::saturate;  ///< of 8-bit floats; to_nan: e4m3 NaN, e5m2 infinity
 };
 
@@ -58,15 +59,12 @@ constexpr given_scales<scale_set<G, Scales, Zeros>> given(const scale_set<G, Sca
 
 namespace rows {
 
-template <class Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, class Set>
+template <class X, int R, class S, int U, class Q, class SQ, int UQ, class Set>
 status check_quantise(const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q, const Set& set) {
-  check_spaces<Executor, tensor<X, R, S, U>, tensor<Q, R, SQ, UQ>>();
-  check_float<X>();
-  static_assert(is_code<Q>, "quantise writes int8, uint8, e4m3 or e5m2");
   KILN_TRY(check_view("x", x));
   KILN_TRY(check_output("q", q));
   KILN_TRY(check_same_shape("q", q, "x", x));
-  KILN_TRY((check_set<Executor, Q>(x, set)));
+  KILN_TRY(check_set(x, set));
   KILN_TRY(check_apart("q", q, "x", x));
   return check_apart_from_set("q", q, set);
 }
@@ -79,7 +77,7 @@ constexpr to_codes<Q> codes_of(quantise_options options) {
 template <class Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, class Set>
 status quantise_given(const Executor& ex, const char* name, const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q,
                       const Set& set, quantise_options options) {
-  KILN_TRY(check_quantise<Executor>(x, q, set));
+  KILN_TRY(check_quantise(x, q, set));
   return run_scaled(ex, name, x, q, set, codes_of<Q>(options));
 }
 
@@ -96,12 +94,11 @@ status scales_of_tensor(const Executor& ex, const tensor<X, R, S, U>& x, const S
   using element = std::remove_const_t<X>;
   float* scale = set.scales.data;
   if constexpr (Set::affine) {
-    static_assert(std::is_same_v<typename std::remove_cvref_t<decltype(set.zeros)>::value_type, std::int32_t>,
-                  "the zero point of a whole tensor, where it is computed, is int32");
     std::int32_t* zero = set.zeros.data;
     // The low end lives in the zero point's word until the scale is made.
     const range_program<element, false, std::int32_t> look{input_of(x), {zero, 0, 0}, {scale, 0, 0}, {}, cuts};
-    return of_all(affine_program<Q>{scale, zero, true, symmetric}, look, affine_program<Q>{scale, zero, false, symmetric});
+    return of_all(affine_program<Q>{scale, zero, true, symmetric}, look,
+                  affine_program<Q>{scale, zero, false, symmetric});
   } else {
     return of_all(scale_program<Q>{scale, true}, amax_program<element>{input_of(x), scale, cuts},
                   scale_program<Q>{scale, false});
@@ -115,23 +112,23 @@ status quantise_computed(const Executor& ex, const char* name, const tensor<X, R
                          quantise_options options) {
   using element = std::remove_const_t<X>;
   using zero = typename zero_type<Zeros>::type;
-  KILN_TRY(check_quantise<Executor>(x, q, set));
-  KILN_TRY(check_written_set<Q>(x, set));
+  KILN_TRY(check_quantise(x, q, set));
+  KILN_TRY(check_written_set(x, set));
   if (set.scales.empty()) return {};
   const to_codes<Q> codes = codes_of<Q>(options);
   const trace::launch_record record{.program = name, .fused = "scales", .bytes = bytes_of(x, q, set.scales)};
   if constexpr (G == granularity::row || G == granularity::group_1) {
     const cut cuts(length(x), G == granularity::row ? cut::any : set.group, cut::any);
-    quantise_runs_program<element, Q, zero> program{input_of(x), operand_of(q), place_of<G>(set.scales),
-                                                    place_of<G>(set.zeros), codes, cuts};
+    quantise_runs_program<element, Q, zero> program{
+        input_of(x), operand_of(q), place_of<G>(set.scales), place_of<G>(set.zeros), codes, cuts};
     return run(ex, record, program, count(x) * cuts.runs(), min_of(cuts.piece, length(x)));
   } else if constexpr (G == granularity::tensor) {
     KILN_TRY(scales_of_tensor<Q>(ex, x, set, codes.rule.symmetric));
     return run_scaled(ex, name, x, q, set, codes);
   } else {
     const scales_of_columns<Q, zero> into{place_of<G>(set.scales), place_of<G>(set.zeros), codes.rule.symmetric};
-    KILN_TRY(column_ranges<false>(ex, {.program = "quantise: ranges", .bytes = bytes_of(x)}, input_of(x), into, count(x),
-                                  length(x), G == granularity::column ? cut::any : set.group));
+    KILN_TRY(column_ranges<false>(ex, {.program = "quantise: ranges", .bytes = bytes_of(x)}, input_of(x), into,
+                                  count(x), length(x), G == granularity::column ? cut::any : set.group));
     return run_scaled(ex, name, x, q, set, codes);
   }
 }
@@ -144,43 +141,50 @@ template <executor Executor, class X, int R, class S, int U, class Q, class SQ, 
           class Zeros>
 status quantise(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q,
                 const scale_set<G, Scales, Zeros>& scales, quantise_options options = {}) {
-  static_assert(!std::is_const_v<typename Scales::element>,
-                "quantise writes the scales; pass given(scales) to use scales that are there");
-  return rows::quantise_computed(ex, "quantise", x, q, scales, options);
+  constexpr auto found = rows::mistake_of_quantise<typename Executor::space, tensor<X, R, S, U>, tensor<Q, R, SQ, UQ>,
+                                                   scale_set<G, Scales, Zeros>, true>();
+  if constexpr (rows::sound_quantise<found>::value)
+    return rows::quantise_computed(ex, "quantise", x, q, scales, options);
+  else
+    return {};
 }
 /// With one scale for the tensor: a vector of one.
 template <executor Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, class T, class ST, int UT>
 status quantise(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q,
                 const tensor<T, 1, ST, UT>& scale, quantise_options options = {}) {
-  static_assert(!std::is_const_v<T>, "quantise writes the scale; pass given(scale) to use one that is there");
-  return rows::quantise_computed(ex, "quantise", x, q, per_tensor_scale(scale), options);
+  return quantise(ex, x, q, per_tensor_scale(scale), options);
 }
 /// With scales that are there: a set, or one for the tensor.
 template <executor Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, class View>
 status quantise(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q,
                 const given_scales<View>& scales, quantise_options options = {}) {
-  if constexpr (rows::is_scale_set<View>)
-    return rows::quantise_given(ex, "quantise", x, q, scales.view, options);
-  else
-    return rows::quantise_given(ex, "quantise", x, q, per_tensor_scale(scales.view), options);
+  if constexpr (is_tensor_v<View>) {
+    return quantise(ex, x, q, given(per_tensor_scale(scales.view)), options);
+  } else {
+    constexpr auto found =
+        rows::mistake_of_quantise<typename Executor::space, tensor<X, R, S, U>, tensor<Q, R, SQ, UQ>, View, false>();
+    if constexpr (rows::sound_quantise<found>::value)
+      return rows::quantise_given(ex, "quantise", x, q, scales.view, options);
+    else
+      return {};
+  }
 }
 
-/// scales[r] = amax of row r / largest, q = x / scales[r].
+/// scales[r] = amax of row r / largest, q = x / scales[r]: `quantise` with per_row_scales(scales).
 template <executor Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, class T, class ST, int UT>
 status quantise_rows(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q,
                      const tensor<T, 1, ST, UT>& scales, quantise_options options = {}) {
-  static_assert(!std::is_const_v<T>,
-                "quantise_rows writes the scales; pass given(scales) to use scales that are there");
-  return rows::quantise_computed(ex, "quantise_rows", x, q, per_row_scales(scales), options);
+  return quantise(ex, x, q, per_row_scales(scales), options);
 }
 /// q = x / scales[r] with given scales.
-template <executor Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, class View>
+template <executor Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, class T, class ST, int UT>
 status quantise_rows(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q,
-                     const given_scales<View>& scales, quantise_options options = {}) {
-  return rows::quantise_given(ex, "quantise_rows", x, q, per_row_scales(scales.view), options);
+                     const given_scales<tensor<T, 1, ST, UT>>& scales, quantise_options options = {}) {
+  return quantise(ex, x, q, given(per_row_scales(scales.view)), options);
 }
 
-/// y = scale * (q - zero point), rounded once to float, f16 or bf16. `scales`: a set, or a vector of one for the tensor.
+/// y = scale * (q - zero point), rounded once to float, f16 or bf16. `scales`: a set, or a vector of one for the
+/// tensor.
 template <executor Executor, class Q, int R, class S, int U, class Y, class SY, int UY, class Scales>
 status dequantise(const Executor& ex, const tensor<Q, R, S, U>& q, const tensor<Y, R, SY, UY>& y,
                   const Scales& scales) {
@@ -188,17 +192,19 @@ status dequantise(const Executor& ex, const tensor<Q, R, S, U>& q, const tensor<
   if constexpr (is_tensor_v<Scales>) {
     return dequantise(ex, q, y, per_tensor_scale(scales));
   } else {
-    static_assert(is_scale_set<Scales>, "dequantise takes a set of scales, such as per_row_scales(scales)");
-    check_spaces<Executor, tensor<Q, R, S, U>, tensor<Y, R, SY, UY>>();
-    static_assert(is_code<std::remove_const_t<Q>>, "dequantise reads int8, uint8, e4m3 or e5m2");
-    check_float<Y>();
-    KILN_TRY(check_view("q", q));
-    KILN_TRY(check_output("y", y));
-    KILN_TRY(check_same_shape("y", y, "q", q));
-    KILN_TRY((check_set<Executor, std::remove_const_t<Q>>(q, scales)));
-    KILN_TRY(check_apart("y", y, "q", q));
-    KILN_TRY(check_apart_from_set("y", y, scales));
-    return run_scaled(ex, "dequantise", q, y, scales, to_numbers<Y>{});
+    constexpr auto found =
+        mistake_of_quantise<typename Executor::space, tensor<Y, R, SY, UY>, tensor<Q, R, S, U>, Scales, false>();
+    if constexpr (sound_quantise<found>::value) {
+      KILN_TRY(check_view("q", q));
+      KILN_TRY(check_output("y", y));
+      KILN_TRY(check_same_shape("y", y, "q", q));
+      KILN_TRY(check_set(q, scales));
+      KILN_TRY(check_apart("y", y, "q", q));
+      KILN_TRY(check_apart_from_set("y", y, scales));
+      return run_scaled(ex, "dequantise", q, y, scales, to_numbers<Y>{});
+    } else {
+      return {};
+    }
   }
 }
 

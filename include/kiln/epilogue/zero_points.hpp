@@ -22,7 +22,8 @@ template <class ZeroA, class SumsB>
 constexpr auto without_zero_points(const ZeroA& za, const SumsB& sums_b) {
   return acc - za * sums_b;
 }
-/// Zero points of both: `zb` is per_column, per_tensor or an int, `sums_a` per_row of int32, `k` the length of the sums.
+/// Zero points of both: `zb` is per_column, per_tensor or an int, `sums_a` per_row of int32, `k` the length of the
+/// sums.
 template <class ZeroA, class SumsB, class ZeroB, class SumsA>
 constexpr auto without_zero_points(const ZeroA& za, const SumsB& sums_b, const ZeroB& zb, const SumsA& sums_a, int k) {
   return acc - za * sums_b - zb * (sums_a - za * k);

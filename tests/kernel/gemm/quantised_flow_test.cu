@@ -1,5 +1,6 @@
-// W8A8 as a model runs it: activations quantised by rows, weights by output channels, the product scaled to bf16, the same
-// product quantised for the next layer with scales from the step before, and its row maxima for the scales of the next step.
+// W8A8 as a model runs it: activations quantised by rows, weights by output channels, the product scaled to bf16, the
+// same product quantised for the next layer with scales from the step before, and its row maxima for the scales of the
+// next step.
 #include <kiln/arch/host/driver.hpp>
 #include <kiln/calibrate.hpp>
 #include <kiln/quantise.hpp>
@@ -31,7 +32,8 @@ template <class T>
 std::vector<T> rows_of(index_t rows, index_t cols, std::uint64_t seed) {
   auto x = uniform<double>(static_cast<std::size_t>(rows * cols), seed);
   std::vector<T> r(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) r[i] = value_of<T>(x[i] * (1 + static_cast<double>(i / static_cast<std::size_t>(cols) % 7)));
+  for (std::size_t i = 0; i < x.size(); ++i)
+    r[i] = value_of<T>(x[i] * (1 + static_cast<double>(i / static_cast<std::size_t>(cols) % 7)));
   return r;
 }
 
@@ -69,7 +71,8 @@ void check_flow(Fixture& test) {
     const std::vector<float> given_scales = scale.values();
     ASSERT_TRUE(quantise_rows(test.executor(), test.in(x, m, k), xq, sx).ok());
     const auto scaled = acc * per_row(sx) * per_column(weights.scales());
-    const status s = gemm<Config>(ex, xq, weights.payload(), store(y, scaled), store(yq, scaled / per_row(sy)), reduce_rows<reduction::amax>(amax, scaled));
+    const status s = gemm<Config>(ex, xq, weights.payload(), store(y, scaled), store(yq, scaled / per_row(sy)),
+                                  reduce_rows<reduction::amax>(amax, scaled));
     ASSERT_TRUE(s.ok()) << s.message();
     ASSERT_TRUE(observe(test.executor(), view_on<E>(amax.data, m, 1), seen).ok());
     ASSERT_TRUE(make_scales<int8_t>(test.executor(), seen, per_row_scales(sy)).ok());
@@ -81,7 +84,8 @@ void check_flow(Fixture& test) {
     for (index_t i = 0; i < m; ++i) {
       double largest = 0;
       for (index_t j = 0; j < n; ++j) {
-        const auto at = static_cast<std::size_t>(i * n + j), row = static_cast<std::size_t>(i), col = static_cast<std::size_t>(j);
+        const auto at = static_cast<std::size_t>(i * n + j), row = static_cast<std::size_t>(i),
+                   col = static_cast<std::size_t>(j);
         int64_t sum = 0;
         double real = 0, error = 0;
         const double a = as_double(fx[row]), b = as_double(fw[col]);
@@ -89,13 +93,16 @@ void check_flow(Fixture& test) {
           const auto p = static_cast<std::size_t>(i * k + l), q = static_cast<std::size_t>(j * k + l);
           sum += int64_t{qx[p]} * qw[q];
           const double u = as_double(x[p]), v = as_double(w[q]);
-          real += u * v, error += std::abs(u) * b / 2 + std::abs(v) * a / 2 + a * b / 4;  // each factor is half a step off
+          real += u * v,
+              error += std::abs(u) * b / 2 + std::abs(v) * a / 2 + a * b / 4;  // each factor is half a step off
         }
-        const double exact = static_cast<double>(sum) * a * b, rounding = 3 * 0x1p-24 * std::abs(exact);  // sum, two products
+        const double exact = static_cast<double>(sum) * a * b,
+                     rounding = 3 * 0x1p-24 * std::abs(exact);  // sum, two products
         if (!is_near(result[at], exact, rounding)) wrong.add("y", 0, i, j, as_double(result[at]), exact, rounding);
         if (std::abs(exact - real) > error * (1 + 1e-5)) wrong.add("product", 0, i, j, exact, real, error);
         const double code = exact / as_double(given_scales[row]);
-        if (!is_near(codes[at], code, 4 * 0x1p-24 * std::abs(code))) wrong.add("code", 0, i, j, as_double(codes[at]), code, 0.5);
+        if (!is_near(codes[at], code, 4 * 0x1p-24 * std::abs(code)))
+          wrong.add("code", 0, i, j, as_double(codes[at]), code, 0.5);
         largest = std::max(largest, std::abs(exact));
       }
       const auto row = static_cast<std::size_t>(i);
@@ -103,14 +110,17 @@ void check_flow(Fixture& test) {
       ASSERT_EQ(next[row], top[row] / 127) << i;
       if (step == 1) {  // the scales of the same step's maxima: the largest code is used, none clipped
         int most = 0;
-        for (index_t j = 0; j < n; ++j) most = std::max(most, std::abs(int{codes[static_cast<std::size_t>(i * n + j)]}));
+        for (index_t j = 0; j < n; ++j)
+          most = std::max(most, std::abs(int{codes[static_cast<std::size_t>(i * n + j)]}));
         ASSERT_EQ(most, 127) << i;
       }
     }
   }
 }
 
-TYPED_TEST(quantised_flow, one_thread_an_element) { check_flow<config<tile<32, 64, 128>, warp_tile<16, 32>, stages<2>, instructions::simt>>(*this); }
+TYPED_TEST(quantised_flow, one_thread_an_element) {
+  check_flow<config<tile<32, 64, 128>, warp_tile<16, 32>, stages<2>, instructions::simt>>(*this);
+}
 TYPED_TEST(quantised_flow, tensor_cores_of_sm80) {
   check_flow<config<tile<64, 32, 64>, warp_tile<32, 32>, stages<2>, multistage, instructions::sm80>>(*this);
 }

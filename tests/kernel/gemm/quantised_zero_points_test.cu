@@ -25,15 +25,19 @@ TYPED_TEST(quantised_zero_points, the_reports_numbers) {
   ASSERT_TRUE(gemm<pinned>(this->executor(), ones, b, store(sums, acc)).ok());
   EXPECT_EQ(sums_buffer->values()[0], 7);
   const auto za = this->in(std::vector<int32_t>{10}, 1);
-  ASSERT_TRUE(gemm<pinned>(this->executor(), a, b, store(d, without_zero_points(per_row(za), per_column(view_on<TypeParam>(sums.data, 1))))).ok());
+  ASSERT_TRUE(gemm<pinned>(this->executor(), a, b,
+                           store(d, without_zero_points(per_row(za), per_column(view_on<TypeParam>(sums.data, 1)))))
+                  .ok());
   EXPECT_EQ(result->values()[0], 8);
 }
 
 /// Zero points of both operands, at their ends too; all parts in int32.
 TYPED_TEST(quantised_zero_points, both_operands_against_int64) {
   const auto check = [&](index_t m, index_t n, index_t k, std::uint64_t seed) {
-    const auto a = uniform<int8_t>(static_cast<std::size_t>(m * k), seed), b = uniform<int8_t>(static_cast<std::size_t>(k * n), seed + 1);
-    auto za = small_integers<int32_t>(static_cast<std::size_t>(m), seed + 2, -128, 127), zb = small_integers<int32_t>(static_cast<std::size_t>(n), seed + 3, -128, 127);
+    const auto a = uniform<int8_t>(static_cast<std::size_t>(m * k), seed),
+               b = uniform<int8_t>(static_cast<std::size_t>(k * n), seed + 1);
+    auto za = small_integers<int32_t>(static_cast<std::size_t>(m), seed + 2, -128, 127),
+         zb = small_integers<int32_t>(static_cast<std::size_t>(n), seed + 3, -128, 127);
     za[0] = -128, zb[0] = 127;
     const auto [sums_a, rows] = this->template out<int32_t>(m, 1);
     const auto [sums_b, columns] = this->template out<int32_t>(1, n);
@@ -42,8 +46,9 @@ TYPED_TEST(quantised_zero_points, both_operands_against_int64) {
     const auto ones = this->in(std::vector<int8_t>(static_cast<std::size_t>(k), 1), 1, k);
     ASSERT_TRUE(gemm<pinned>(this->executor(), ones, vb, store(sums_b, acc)).ok());
     ASSERT_TRUE(gemm<pinned>(this->executor(), va, transposed(ones), store(sums_a, acc)).ok());
-    const auto corrected = without_zero_points(per_row(this->in(za, m)), per_column(view_on<TypeParam>(sums_b.data, n)), per_column(this->in(zb, n)),
-                                               per_row(view_on<TypeParam>(sums_a.data, m)), static_cast<int>(k));
+    const auto corrected = without_zero_points(per_row(this->in(za, m)), per_column(view_on<TypeParam>(sums_b.data, n)),
+                                               per_column(this->in(zb, n)), per_row(view_on<TypeParam>(sums_a.data, m)),
+                                               static_cast<int>(k));
     const status s = gemm<pinned>(this->executor(), va, vb, store(d, corrected));
     ASSERT_TRUE(s.ok()) << s.message();
     const auto values = result->values();
@@ -51,7 +56,8 @@ TYPED_TEST(quantised_zero_points, both_operands_against_int64) {
       for (index_t j = 0; j < n; ++j) {
         int64_t want = 0;
         for (index_t l = 0; l < k; ++l)
-          want += int64_t{a[static_cast<std::size_t>(i * k + l)] - za[static_cast<std::size_t>(i)]} * (b[static_cast<std::size_t>(l * n + j)] - zb[static_cast<std::size_t>(j)]);
+          want += int64_t{a[static_cast<std::size_t>(i * k + l)] - za[static_cast<std::size_t>(i)]} *
+                  (b[static_cast<std::size_t>(l * n + j)] - zb[static_cast<std::size_t>(j)]);
         ASSERT_EQ(int64_t{values[static_cast<std::size_t>(i * n + j)]}, want) << i << ", " << j;
       }
   };
@@ -59,8 +65,8 @@ TYPED_TEST(quantised_zero_points, both_operands_against_int64) {
   check(67, 33, 130, 2);
 }
 
-/// Activations that are never negative, affine by rows, and symmetric weights: the product is within the codes' steps of the
-/// real one.
+/// Activations that are never negative, affine by rows, and symmetric weights: the product is within the codes' steps
+/// of the real one.
 TYPED_TEST(quantised_zero_points, affine_activations_and_symmetric_weights) {
   constexpr index_t m = 40, n = 24, k = 100;
   auto x = uniform<float>(m * k, 5);

@@ -25,8 +25,9 @@ class calibration_histogram : public on_executor<E> {
     low_ = &this->template output<float>(1), high_ = &this->template output<float>(1);
     ignored_ = &this->template output<int64_t>(1, prefill::x55);
     scale = &this->template output<float>(1), zero = &this->template output<int32_t>(1);
-    const auto seen = histogram(view_on<E>(counts->data(), histogram_size),
-                                per_tensor_range(view_on<E>(low_->data(), 1), view_on<E>(high_->data(), 1), view_on<E>(ignored_->data(), 1)));
+    const auto seen = histogram(
+        view_on<E>(counts->data(), histogram_size),
+        per_tensor_range(view_on<E>(low_->data(), 1), view_on<E>(high_->data(), 1), view_on<E>(ignored_->data(), 1)));
     EXPECT_TRUE(forget(this->executor(), seen).ok());
     return seen;
   }
@@ -129,7 +130,9 @@ double squared_error(const std::vector<float>& x, float scale, int32_t zero) {
   for (const float v : x) {
     double code;
     if constexpr (std::is_integral_v<Q>)
-      code = std::clamp(std::nearbyint(static_cast<double>(v / scale)) + zero, static_cast<double>(limits<Q>::lowest()), static_cast<double>((limits<Q>::max)())) - zero;
+      code = std::clamp(std::nearbyint(static_cast<double>(v / scale)) + zero, static_cast<double>(limits<Q>::lowest()),
+                        static_cast<double>((limits<Q>::max)())) -
+             zero;
     else
       code = as_double(convert<Q>(v / scale));
     const double e = as_double(v) - as_double(scale) * code;
@@ -154,7 +157,9 @@ void check_least_squares(Fixture& test, float outlier, bool clips) {
     EXPECT_LT(error, 0.98 * least);
   }
   for (int i = 1; i < 256; i += 3)
-    least = std::min(least, squared_error<Q>(exact, amax * std::exp2(-static_cast<float>(i) / 16) / static_cast<float>((limits<Q>::max)()), 0));
+    least = std::min(
+        least, squared_error<Q>(
+                   exact, amax * std::exp2(-static_cast<float>(i) / 16) / static_cast<float>((limits<Q>::max)()), 0));
   EXPECT_LE(error, least * (1 + 1e-3)) << "the reference's scales differ from the candidates in their last bits";
 }
 TYPED_TEST(calibration_histogram, least_squares_of_int8) { check_least_squares<int8_t>(*this, 20, true); }
@@ -181,7 +186,8 @@ TYPED_TEST(calibration_histogram, least_squares_shrinks_each_end_by_itself) {
 TYPED_TEST(calibration_histogram, wrong_arguments_are_refused) {
   const auto seen = this->histogram_here();
   for (const double p : {-0.1, 1.1, std::nan("")}) {
-    const status s = make_scales<int8_t>(this->executor(), seen, per_tensor_scale(view_on<TypeParam>(this->scale->data(), 1)), percentile{p});
+    const status s = make_scales<int8_t>(this->executor(), seen,
+                                         per_tensor_scale(view_on<TypeParam>(this->scale->data(), 1)), percentile{p});
     EXPECT_EQ(s.code(), errc::bad_option) << s.message();
   }
   auto shorter = seen;

@@ -33,11 +33,19 @@ struct ranges {
   guarded_output<int64_t, typename E::space>& ignored;
   index_t n;
   ranges(Fixture& test, std::size_t count)
-      : low(test.template output<float>(count)), high(test.template output<float>(count)),
-        ignored(test.template output<int64_t>(count, prefill::x55)), n(static_cast<index_t>(count)) {}
-  auto tensor() const { return per_tensor_range(view_on<E>(low.data(), n), view_on<E>(high.data(), n), view_on<E>(ignored.data(), n)); }
-  auto rows() const { return per_row_ranges(view_on<E>(low.data(), n), view_on<E>(high.data(), n), view_on<E>(ignored.data(), n)); }
-  auto columns() const { return per_column_ranges(view_on<E>(low.data(), n), view_on<E>(high.data(), n), view_on<E>(ignored.data(), n)); }
+      : low(test.template output<float>(count)),
+        high(test.template output<float>(count)),
+        ignored(test.template output<int64_t>(count, prefill::x55)),
+        n(static_cast<index_t>(count)) {}
+  auto tensor() const {
+    return per_tensor_range(view_on<E>(low.data(), n), view_on<E>(high.data(), n), view_on<E>(ignored.data(), n));
+  }
+  auto rows() const {
+    return per_row_ranges(view_on<E>(low.data(), n), view_on<E>(high.data(), n), view_on<E>(ignored.data(), n));
+  }
+  auto columns() const {
+    return per_column_ranges(view_on<E>(low.data(), n), view_on<E>(high.data(), n), view_on<E>(ignored.data(), n));
+  }
 };
 template <class Fixture>
 auto ranges_for(Fixture& test, std::size_t count) {
@@ -66,8 +74,10 @@ struct batches {
     for (const auto& x : all)
       for (std::size_t i = 0; i < x.size(); ++i) {
         const std::size_t at = of(i / n, i % n);
-        if (!std::isfinite(x[i])) ++s.ignored[at];
-        else s.low[at] = std::min(s.low[at], x[i]), s.high[at] = std::max(s.high[at], x[i]);
+        if (!std::isfinite(x[i]))
+          ++s.ignored[at];
+        else
+          s.low[at] = std::min(s.low[at], x[i]), s.high[at] = std::max(s.high[at], x[i]);
       }
     return s;
   }
@@ -101,15 +111,19 @@ TYPED_TEST(calibration, ranges_of_tensor_rows_and_columns_over_batches) {
   ASSERT_TRUE(make_scales<int8_t>(this->executor(), rows.rows(), symmetric).ok());
   const auto low = rows.low.values(), high = rows.high.values();
   for (std::size_t i = 0; i < batches::m; ++i) EXPECT_EQ(s.values()[i], std::max(-low[i], high[i]) / 127);
-  ASSERT_TRUE(make_scales<uint8_t>(this->executor(), rows.rows(), symmetric.with_zero_points(view_on<E>(z.data(), batches::m))).ok());
+  ASSERT_TRUE(
+      make_scales<uint8_t>(this->executor(), rows.rows(), symmetric.with_zero_points(view_on<E>(z.data(), batches::m)))
+          .ok());
   for (std::size_t i = 0; i < batches::m; ++i) {
     const double scale = as_double(s.values()[i]);
     EXPECT_NEAR(scale, (as_double(high[i]) - as_double(low[i])) / 255, 2 * unit * scale);
     EXPECT_NEAR(static_cast<double>(z.values()[i]), -as_double(low[i]) / scale, 0.5 + 1e-4);
   }
   auto& t = this->template output<float>(batches::n);
-  ASSERT_TRUE(make_scales<e4m3>(this->executor(), columns.columns(), per_column_scales(view_on<E>(t.data(), batches::n))).ok());
-  for (std::size_t j = 0; j < batches::n; ++j) EXPECT_EQ(t.values()[j], std::max(-columns.low.values()[j], columns.high.values()[j]) / 448);
+  ASSERT_TRUE(
+      make_scales<e4m3>(this->executor(), columns.columns(), per_column_scales(view_on<E>(t.data(), batches::n))).ok());
+  for (std::size_t j = 0; j < batches::n; ++j)
+    EXPECT_EQ(t.values()[j], std::max(-columns.low.values()[j], columns.high.values()[j]) / 448);
 }
 
 // QNT-14, QNT-12, QNT-13
@@ -132,8 +146,10 @@ TYPED_TEST(calibration, extreme_constant_and_one_sided_values) {
     ASSERT_TRUE(make_scales<uint8_t>(this->executor(), seen.tensor(), affine).ok());
     const float s = scale.values()[0];
     EXPECT_TRUE(std::isfinite(s) && s > 0);
-    if (high > low) EXPECT_FLOAT_EQ(s, high / 255 - low / 255);
-    else EXPECT_EQ(s, 1);
+    if (high > low)
+      EXPECT_FLOAT_EQ(s, high / 255 - low / 255);
+    else
+      EXPECT_EQ(s, 1);
     EXPECT_NEAR(static_cast<float>(zero.values()[0]), -low / s, 0.5001f);
     EXPECT_TRUE(zero.values()[0] >= 0 && zero.values()[0] <= 255);
   };
@@ -176,8 +192,10 @@ TYPED_TEST(calibration, wrong_arguments_are_refused) {
   expect(observe(this->executor(), x, rows.rows()), errc::bad_shape, "operand `low`: has 3 elements, needs 4");
   expect(observe(this->executor(), x, rows.columns()), errc::bad_shape, "operand `low`: has 3 elements, needs 2");
   expect(forget(this->executor(), rows.tensor()), errc::bad_shape, "operand `low`: has 3 elements, needs 1");
-  expect(make_scales<int8_t>(this->executor(), rows.rows(), per_row_scales(view_on<E>(s.data(), 4))), errc::bad_shape, "operand `scales`: has 4 elements, needs 3");
-  expect(make_scales<int8_t>(this->executor(), rows.rows(), per_row_scales(view_on<E>(rows.low.data(), 3))), errc::overlap, "`scales`");
+  expect(make_scales<int8_t>(this->executor(), rows.rows(), per_row_scales(view_on<E>(s.data(), 4))), errc::bad_shape,
+         "operand `scales`: has 4 elements, needs 3");
+  expect(make_scales<int8_t>(this->executor(), rows.rows(), per_row_scales(view_on<E>(rows.low.data(), 3))),
+         errc::overlap, "`scales`");
   EXPECT_TRUE(rows.low.untouched() && rows.high.untouched() && rows.ignored.untouched() && s.untouched());
 }
 

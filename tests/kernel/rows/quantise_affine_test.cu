@@ -1,4 +1,5 @@
 // Zero points, int8 and uint8: given and computed, for each granularity, and back to numbers.
+#include <algorithm>
 #include <kiln/quantise.hpp>
 
 #include "tests/kernel/rows/bounds.hpp"
@@ -54,10 +55,12 @@ TYPED_TEST(quantise_affine, uint8_clamps_what_lies_outside) {
 
 TYPED_TEST(quantise_affine, zero_points_at_the_ends) {
   const std::vector<float> x{-200, -1, 0, 1, 200, INFINITY, -INFINITY, NAN};
-  EXPECT_EQ((codes<int8_t, int8_t>(*this, x, 1, -128)), (std::vector<int8_t>{-128, -128, -128, -127, 72, 127, -128, -128}));
+  EXPECT_EQ((codes<int8_t, int8_t>(*this, x, 1, -128)),
+            (std::vector<int8_t>{-128, -128, -128, -127, 72, 127, -128, -128}));
   EXPECT_EQ((codes<int8_t, int8_t>(*this, x, 1, -128, {.range = int8_range::symmetric})),
             (std::vector<int8_t>{-127, -127, -127, -127, 72, 127, -127, -127}));
-  EXPECT_EQ((codes<uint8_t, int32_t>(*this, x, 1, (limits<int32_t>::max)())), (std::vector<uint8_t>{255, 255, 255, 255, 255, 255, 0, 255}))
+  EXPECT_EQ((codes<uint8_t, int32_t>(*this, x, 1, (limits<int32_t>::max)())),
+            (std::vector<uint8_t>{255, 255, 255, 255, 255, 255, 0, 255}))
       << "the sum of a saturated quotient and the zero point does not wrap";
 }
 
@@ -78,20 +81,30 @@ struct served {
   index_t group, m, n;
   std::size_t count() const {
     switch (by) {
-      case granularity::tensor: return 1;
-      case granularity::row: return static_cast<std::size_t>(m);
-      case granularity::column: return static_cast<std::size_t>(n);
-      case granularity::group_0: return static_cast<std::size_t>(((m - 1) / group + 1) * n);
-      default: return static_cast<std::size_t>(((n - 1) / group + 1) * m);
+      case granularity::tensor:
+        return 1;
+      case granularity::row:
+        return static_cast<std::size_t>(m);
+      case granularity::column:
+        return static_cast<std::size_t>(n);
+      case granularity::group_0:
+        return static_cast<std::size_t>(((m - 1) / group + 1) * n);
+      default:
+        return static_cast<std::size_t>(((n - 1) / group + 1) * m);
     }
   }
   std::size_t of(index_t i, index_t j) const {
     switch (by) {
-      case granularity::tensor: return 0;
-      case granularity::row: return static_cast<std::size_t>(i);
-      case granularity::column: return static_cast<std::size_t>(j);
-      case granularity::group_0: return static_cast<std::size_t>(i / group * n + j);
-      default: return static_cast<std::size_t>(i * ((n - 1) / group + 1) + j / group);
+      case granularity::tensor:
+        return 0;
+      case granularity::row:
+        return static_cast<std::size_t>(i);
+      case granularity::column:
+        return static_cast<std::size_t>(j);
+      case granularity::group_0:
+        return static_cast<std::size_t>(i / group * n + j);
+      default:
+        return static_cast<std::size_t>(i * ((n - 1) / group + 1) + j / group);
     }
   }
 };
@@ -111,13 +124,14 @@ auto set_of(float* scales, const served& s) {
   return scale_set<G, std::remove_const_t<decltype(v)>>{v, s.group};
 }
 
-/// Computed scales and zero points are those of the ranges, codes are exactly the rounded quotients, and what comes back
-/// is the view's value, within half a scale of what went in.
+/// Computed scales and zero points are those of the ranges, codes are exactly the rounded quotients, and what comes
+/// back is the view's value, within half a scale of what went in.
 template <granularity G, class Q, class Z, class Fixture>
 void check_computed(Fixture& test, index_t m, index_t n, index_t group = 0) {
   using E = std::decay_t<decltype(test.executor())>;
   const served who{G, group, m, n};
-  SCOPED_TRACE(::testing::Message() << "granularity " << static_cast<int>(G) << ", " << m << " x " << n << ", groups of " << group);
+  SCOPED_TRACE(::testing::Message() << "granularity " << static_cast<int>(G) << ", " << m << " x " << n
+                                    << ", groups of " << group);
   const auto x = ranges_of(static_cast<std::size_t>(m), static_cast<std::size_t>(n));
   auto& q = test.template output<Q>(x.size(), prefill::x55);
   auto& y = test.template output<float>(x.size());
@@ -150,7 +164,8 @@ void check_computed(Fixture& test, index_t m, index_t n, index_t group = 0) {
   for (index_t i = 0; i < m; ++i)
     for (index_t j = 0; j < n; ++j) {
       const auto at = static_cast<std::size_t>(i * n + j), f = who.of(i, j);
-      const double rounded = std::clamp(std::nearbyint(static_cast<double>(x[at] / sv[f])) + static_cast<double>(zv[f]), lowest, lowest + 255);
+      const double rounded = std::clamp(std::nearbyint(static_cast<double>(x[at] / sv[f])) + static_cast<double>(zv[f]),
+                                        lowest, lowest + 255);
       // The device's division is IEEE's, so the quotient is the host's.
       ASSERT_EQ(static_cast<double>(qs[at]), rounded) << i << ", " << j;
       ASSERT_EQ(ys[at], sv[f] * (static_cast<float>(qs[at]) - static_cast<float>(zv[f]))) << i << ", " << j;
@@ -180,17 +195,22 @@ TYPED_TEST(quantise_affine, zero_has_a_code_of_its_own) {
     auto& q = this->template output<uint8_t>(and_zero.size(), prefill::x55);
     auto& scale = this->template output<float>(1);
     auto& zero = this->template output<int32_t>(1);
-    const auto set = per_tensor_scale(view_on<TypeParam>(scale.data(), 1)).with_zero_points(view_on<TypeParam>(zero.data(), 1));
+    const auto set =
+        per_tensor_scale(view_on<TypeParam>(scale.data(), 1)).with_zero_points(view_on<TypeParam>(zero.data(), 1));
     ASSERT_TRUE(quantise(this->executor(), this->in(x), view_on<TypeParam>(q.data(), x.size()), set).ok());
     const float s = scale.values()[0];
     const int32_t z = zero.values()[0];
-    if (high > low) EXPECT_FLOAT_EQ(s, (high - low) / 255);
-    else EXPECT_EQ(s, 1);
+    if (high > low)
+      EXPECT_FLOAT_EQ(s, (high - low) / 255);
+    else
+      EXPECT_EQ(s, 1);
     EXPECT_TRUE(z >= 0 && z <= 255) << z;
-    ASSERT_TRUE(quantise(this->executor(), this->in(and_zero), view_on<TypeParam>(q.data(), and_zero.size()), given(set)).ok());
+    ASSERT_TRUE(
+        quantise(this->executor(), this->in(and_zero), view_on<TypeParam>(q.data(), and_zero.size()), given(set)).ok());
     const auto codes = q.values();
     EXPECT_EQ(int32_t{codes.back()}, z);
-    for (std::size_t i = 0; i < x.size(); ++i) EXPECT_LE(std::abs(static_cast<float>(codes[i] - z) * s - x[i]), s * 0.5001f);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      EXPECT_LE(std::abs(static_cast<float>(codes[i] - z) * s - x[i]), s * 0.5001f);
   };
   check({1, 1.5f, 2, 3}, 0, 3);
   check({-3, -2.5f, -1}, -3, 0);
@@ -205,8 +225,11 @@ TYPED_TEST(quantise_affine, ranges_as_wide_as_float_do_not_overflow) {
   auto& q = this->template output<uint8_t>(3, prefill::x55);
   auto& scale = this->template output<float>(1);
   auto& zero = this->template output<int32_t>(1);
-  const auto set = per_row_scales(view_on<TypeParam>(scale.data(), 1)).with_zero_points(view_on<TypeParam>(zero.data(), 1));
-  ASSERT_TRUE(quantise(this->executor(), this->in(std::vector<float>{3.4e38f, 0, -3.4e38f}, 1, 3), view_on<TypeParam>(q.data(), 1, 3), set).ok());
+  const auto set =
+      per_row_scales(view_on<TypeParam>(scale.data(), 1)).with_zero_points(view_on<TypeParam>(zero.data(), 1));
+  ASSERT_TRUE(quantise(this->executor(), this->in(std::vector<float>{3.4e38f, 0, -3.4e38f}, 1, 3),
+                       view_on<TypeParam>(q.data(), 1, 3), set)
+                  .ok());
   EXPECT_FLOAT_EQ(scale.values()[0], static_cast<float>(2 * 3.4e38 / 255));
   const auto codes = q.values();
   EXPECT_EQ(int32_t{codes[1]}, zero.values()[0]);
@@ -220,11 +243,13 @@ TYPED_TEST(quantise_affine, nan_shows_in_the_scale) {
   auto& zero = this->template output<int32_t>(2);
   const auto x = this->in(std::vector<float>{1, NAN, 3, 4}, 2, 2);
   const auto qv = view_on<TypeParam>(q.data(), 2, 2);
-  const auto rows = per_row_scales(view_on<TypeParam>(scale.data(), 2)).with_zero_points(view_on<TypeParam>(zero.data(), 2));
+  const auto rows =
+      per_row_scales(view_on<TypeParam>(scale.data(), 2)).with_zero_points(view_on<TypeParam>(zero.data(), 2));
   ASSERT_TRUE(quantise(this->executor(), x, qv, rows).ok());
   EXPECT_TRUE(std::isnan(scale.values()[0]));
   EXPECT_FLOAT_EQ(scale.values()[1], 4.0f / 255);
-  const auto all = per_tensor_scale(view_on<TypeParam>(scale.data(), 1)).with_zero_points(view_on<TypeParam>(zero.data(), 1));
+  const auto all =
+      per_tensor_scale(view_on<TypeParam>(scale.data(), 1)).with_zero_points(view_on<TypeParam>(zero.data(), 1));
   ASSERT_TRUE(quantise(this->executor(), x, qv, all).ok());
   EXPECT_TRUE(std::isnan(scale.values()[0]));
 }
@@ -240,9 +265,14 @@ TYPED_TEST(quantise_affine, zero_points_of_the_wrong_shape_are_refused) {
     EXPECT_NE(s.message().find(text), std::string::npos) << s.message();
   };
   const auto qv = view_on<TypeParam>(q.data(), 3, 4);
-  expect(quantise(this->executor(), x, qv, rows.with_zero_points(view_on<TypeParam>(zeros.data(), 4))), errc::bad_shape, "operand `zero points`: has 4 elements, needs 3");
-  expect(quantise(this->executor(), x, qv, rows.with_zero_points(view_on<TypeParam>(static_cast<int32_t*>(nullptr), 3))), errc::null_pointer, "`zero points`");
-  expect(quantise(this->executor(), x, qv, rows.with_zero_points(view_on<TypeParam>(reinterpret_cast<int32_t*>(scales.data()), 3))), errc::overlap, "`zero points`");
+  expect(quantise(this->executor(), x, qv, rows.with_zero_points(view_on<TypeParam>(zeros.data(), 4))), errc::bad_shape,
+         "operand `zero points`: has 4 elements, needs 3");
+  expect(
+      quantise(this->executor(), x, qv, rows.with_zero_points(view_on<TypeParam>(static_cast<int32_t*>(nullptr), 3))),
+      errc::null_pointer, "`zero points`");
+  expect(quantise(this->executor(), x, qv,
+                  rows.with_zero_points(view_on<TypeParam>(reinterpret_cast<int32_t*>(scales.data()), 3))),
+         errc::overlap, "`zero points`");
   EXPECT_TRUE(q.untouched() && scales.untouched() && zeros.untouched());
 }
 

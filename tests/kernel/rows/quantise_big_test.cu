@@ -61,7 +61,8 @@ TEST(quantise_big, blocks_of_more_than_two_to_the_31_elements) {
   f16* x = nullptr;
   std::int8_t* q = nullptr;
   float* scales = nullptr;
-  if (cudaMalloc(&x, most * sizeof(f16)) != cudaSuccess || cudaMalloc(&q, most) != cudaSuccess || cudaMalloc(&scales, most / group * sizeof(float)) != cudaSuccess) {
+  if (cudaMalloc(&x, most * sizeof(f16)) != cudaSuccess || cudaMalloc(&q, most) != cudaSuccess ||
+      cudaMalloc(&scales, most / group * sizeof(float)) != cudaSuccess) {
     (void)cudaGetLastError();
     (void)cudaFree(x), (void)cudaFree(q);
     GTEST_SKIP() << "needs 6.6 GB of device memory";
@@ -69,10 +70,12 @@ TEST(quantise_big, blocks_of_more_than_two_to_the_31_elements) {
   const std::vector<f16> ones(std::size_t{1} << 24, f16(1.0f)), twos(group, f16(2.0f));
   for (const index_t n : {(index_t{1} << 30) + 64, (index_t{1} << 31) - 65536, index_t{1} << 31, most}) {
     for (index_t i = 0; i < n; i += index_t{1} << 24)
-      memory<device_space>::upload(x + i, ones.data(), static_cast<std::size_t>(std::min(n - i, index_t{1} << 24)) * sizeof(f16));
+      memory<device_space>::upload(x + i, ones.data(),
+                                   static_cast<std::size_t>(std::min(n - i, index_t{1} << 24)) * sizeof(f16));
     memory<device_space>::upload(x + n - group, twos.data(), group * sizeof(f16));
     check_cuda(cudaMemset(q, 0x55, static_cast<std::size_t>(n)), "q");
-    const status s = quantise(device{}, device_view(x, 1, n), device_view(q, 1, n), per_group_scales<1>(device_view(scales, 1, n / group), group));
+    const status s = quantise(device{}, device_view(x, 1, n), device_view(q, 1, n),
+                              per_group_scales<1>(device_view(scales, 1, n / group), group));
     ASSERT_TRUE(s.ok()) << s.message();
     std::vector<float> seen(static_cast<std::size_t>(n / group));
     memory<device_space>::download(seen.data(), scales, seen.size() * sizeof(float));

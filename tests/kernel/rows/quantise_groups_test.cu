@@ -46,7 +46,8 @@ void check(Fixture& test, index_t m, index_t n, index_t group) {
   };
   std::vector<float> amax(got.scales.size());
   for (index_t i = 0; i < m; ++i)
-    for (index_t j = 0; j < n; ++j) amax[of(i, j)] = std::max(amax[of(i, j)], std::abs(x[static_cast<std::size_t>(i * n + j)]));
+    for (index_t j = 0; j < n; ++j)
+      amax[of(i, j)] = std::max(amax[of(i, j)], std::abs(x[static_cast<std::size_t>(i * n + j)]));
   for (std::size_t g = 0; g < amax.size(); ++g) ASSERT_EQ(got.scales[g], amax[g] / 127) << g;
   for (index_t i = 0; i < m; ++i)
     for (index_t j = 0; j < n; ++j) {
@@ -92,7 +93,8 @@ TYPED_TEST(quantise_groups, the_last_value_of_a_large_group_counts) {
     const auto got = this->template in_groups<1>(x, 1, n, group);
     ASSERT_EQ(got.scales.size(), n / static_cast<std::size_t>(group));
     for (float s : got.scales) ASSERT_EQ(s, 100.0f / 127) << group;
-    for (std::size_t i = 0; i < n; i += 61) ASSERT_EQ(static_cast<float>(got.q[i]), std::nearbyint(x[i] / (100.0f / 127)));
+    for (std::size_t i = 0; i < n; i += 61)
+      ASSERT_EQ(static_cast<float>(got.q[i]), std::nearbyint(x[i] / (100.0f / 127)));
   }
   std::vector<float> x(16, 1.0f);
   x[15] = -3;
@@ -118,7 +120,8 @@ TYPED_TEST(quantise_groups, senseless_group_sizes_are_refused_and_huge_ones_are_
   }
   EXPECT_TRUE(q.untouched() && scales.untouched());
   for (const index_t group : {index_t{1} << 40, (limits<index_t>::max)()}) {
-    for (const status& s : {quantise(this->executor(), x, qv, per_group_scales<1>(sv, group)), quantise(this->executor(), x, qv, per_group_scales<0>(sv, group)),
+    for (const status& s : {quantise(this->executor(), x, qv, per_group_scales<1>(sv, group)),
+                            quantise(this->executor(), x, qv, per_group_scales<0>(sv, group)),
                             quantise(this->executor(), x, qv, given(per_group_scales<1>(sv, group))),
                             quantise(this->executor(), x, qv, given(per_group_scales<0>(sv, group)))})
       EXPECT_TRUE(s.ok()) << s.message();
@@ -136,7 +139,8 @@ TYPED_TEST(quantise_groups, sliced_operands_equal_their_packed_copy) {
   const auto packed = uniform<float>(m * n, 21);
   std::vector<float> spread(m * pitch, NAN);
   for (index_t i = 0; i < m; ++i)
-    for (index_t j = 0; j < n; ++j) spread[static_cast<std::size_t>(i * pitch + j)] = packed[static_cast<std::size_t>(i * n + j)];
+    for (index_t j = 0; j < n; ++j)
+      spread[static_cast<std::size_t>(i * pitch + j)] = packed[static_cast<std::size_t>(i * n + j)];
   const auto want = this->template in_groups<1>(packed, m, n, group);
   auto& q = this->template output<int8_t>(m * pitch, prefill::x55);
   auto& scales = this->template output<float>(m * wide * 2);
@@ -146,7 +150,8 @@ TYPED_TEST(quantise_groups, sliced_operands_equal_their_packed_copy) {
   const auto expect = [&] {
     const auto codes = q.values();
     for (index_t i = 0; i < m; ++i)
-      for (index_t j = 0; j < n; ++j) EXPECT_EQ(codes[static_cast<std::size_t>(i * pitch + j)], want.q[static_cast<std::size_t>(i * n + j)]);
+      for (index_t j = 0; j < n; ++j)
+        EXPECT_EQ(codes[static_cast<std::size_t>(i * pitch + j)], want.q[static_cast<std::size_t>(i * n + j)]);
     EXPECT_TRUE(q.wrote_only([](std::size_t i) { return i % 128 < 64; }));
     for (std::size_t g = 0; g < want.scales.size(); ++g) EXPECT_EQ(scales.values()[2 * g], want.scales[g]);
     EXPECT_TRUE(scales.wrote_only([](std::size_t i) { return i % 2 == 0; }));
@@ -163,7 +168,8 @@ TYPED_TEST(quantise_groups, columns_of_a_batch) {
   const auto x = uniform<float>(batch * m * n, 31);
   auto& q = this->template output<int8_t>(x.size(), prefill::x55);
   auto& scales = this->template output<float>(n);
-  ASSERT_TRUE(quantise(this->executor(), view_on<TypeParam>(this->input(x).data(), batch, m, n), view_on<TypeParam>(q.data(), batch, m, n),
+  ASSERT_TRUE(quantise(this->executor(), view_on<TypeParam>(this->input(x).data(), batch, m, n),
+                       view_on<TypeParam>(q.data(), batch, m, n),
                        per_column_scales(view_on<TypeParam>(scales.data(), n)))
                   .ok());
   const auto s = scales.values();
@@ -172,7 +178,8 @@ TYPED_TEST(quantise_groups, columns_of_a_batch) {
     float amax = 0;
     for (std::size_t r = 0; r < batch * m; ++r) amax = std::max(amax, std::abs(x[r * n + c]));
     ASSERT_EQ(s[c], amax / 127);
-    for (std::size_t r = 0; r < batch * m; ++r) ASSERT_EQ(static_cast<float>(codes[r * n + c]), std::nearbyint(x[r * n + c] / s[c]));
+    for (std::size_t r = 0; r < batch * m; ++r)
+      ASSERT_EQ(static_cast<float>(codes[r * n + c]), std::nearbyint(x[r * n + c] / s[c]));
   }
 }
 
@@ -182,11 +189,19 @@ TYPED_TEST(quantise_groups, empty_shapes_succeed) {
   const auto in = this->input(std::vector<float>(8, 2.0f)).data();
   const auto view = [&](index_t m, index_t n) { return view_on<TypeParam>(in, m, n); };
   const auto codes = [&](index_t m, index_t n) { return view_on<TypeParam>(q.data(), m, n); };
-  EXPECT_TRUE(quantise(this->executor(), view(4, 0), codes(4, 0), per_group_scales<1>(view_on<TypeParam>(scales.data(), 4, 0), 8)).ok());
-  EXPECT_TRUE(quantise(this->executor(), view(0, 4), codes(0, 4), per_group_scales<0>(view_on<TypeParam>(scales.data(), 0, 4), 8)).ok());
-  EXPECT_TRUE(quantise(this->executor(), view(4, 0), codes(4, 0), per_column_scales(view_on<TypeParam>(scales.data(), 0))).ok());
+  EXPECT_TRUE(quantise(this->executor(), view(4, 0), codes(4, 0),
+                       per_group_scales<1>(view_on<TypeParam>(scales.data(), 4, 0), 8))
+                  .ok());
+  EXPECT_TRUE(quantise(this->executor(), view(0, 4), codes(0, 4),
+                       per_group_scales<0>(view_on<TypeParam>(scales.data(), 0, 4), 8))
+                  .ok());
+  EXPECT_TRUE(
+      quantise(this->executor(), view(4, 0), codes(4, 0), per_column_scales(view_on<TypeParam>(scales.data(), 0)))
+          .ok());
   EXPECT_TRUE(scales.untouched());
-  EXPECT_TRUE(quantise(this->executor(), view(0, 4), codes(0, 4), per_column_scales(view_on<TypeParam>(scales.data(), 4))).ok());
+  EXPECT_TRUE(
+      quantise(this->executor(), view(0, 4), codes(0, 4), per_column_scales(view_on<TypeParam>(scales.data(), 4)))
+          .ok());
   for (float s : scales.values()) EXPECT_EQ(s, 1);  // the scale of nothing is that of zeros
   EXPECT_TRUE(q.untouched());
 }
@@ -206,12 +221,15 @@ void check_overflow(Fixture& test, std::vector<float> x, const std::vector<int>&
   for (std::size_t i = 0; i < listed; ++i) EXPECT_EQ(int{codes[i].bits}, expected[i]) << x[i];
   for (std::size_t i = listed; i < x.size(); ++i) {
     const Q want = convert<Q, overflow::to_nan>(x[i]);
-    if (std::isnan(as_double(want))) EXPECT_TRUE(std::isnan(as_double(codes[i]))) << x[i];
-    else EXPECT_EQ(int{codes[i].bits}, int{want.bits}) << x[i];
+    if (std::isnan(as_double(want)))
+      EXPECT_TRUE(std::isnan(as_double(codes[i]))) << x[i];
+    else
+      EXPECT_EQ(int{codes[i].bits}, int{want.bits}) << x[i];
   }
 }
 TYPED_TEST(quantise_groups, floats_of_8_bits_overflow_to_nan_on_request) {
-  check_overflow<e4m3>(*this, {448, 449, 464, 464.1f, 465, 480, 1e30f, INFINITY, -1000}, {0x7e, 0x7e, 0x7e, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0xff});
+  check_overflow<e4m3>(*this, {448, 449, 464, 464.1f, 465, 480, 1e30f, INFINITY, -1000},
+                       {0x7e, 0x7e, 0x7e, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0xff});
   check_overflow<e5m2>(*this, {57344, 61439, 61440, 65536, INFINITY, -65536}, {0x7b, 0x7b, 0x7c, 0x7c, 0x7c, 0xfc});
 }
 

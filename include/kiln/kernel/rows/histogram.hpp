@@ -130,8 +130,8 @@ struct percentile_program {
   }
 
  private:
-  /// The smallest magnitude that no more than `beyond` values exceed, of positive ones, negative ones or both; `largest` is
-  /// theirs, of which the bin knows 8 bits only.
+  /// The smallest magnitude that no more than `beyond` values exceed, of positive ones, negative ones or both;
+  /// `largest` is theirs, of which the bin knows 8 bits only.
   KILN_FN float end_of(const storage& shared, std::int64_t beyond, bool positive, bool negative, float largest) const {
     std::int64_t above = 0;
     int t = threads - 1;
@@ -155,8 +155,8 @@ KILN_FN float shrunk(float x, int sixteenths) {
   return x * bit_cast<float>(static_cast<std::uint32_t>(127 - (sixteenths >> 4)) << 23);
 }
 
-/// The ranges that a search looks at. Symmetric: 16 octaves below the largest magnitude, in steps of 1/16. Affine: each end
-/// over 8 octaves in steps of 1/2, then, around the best pair, in steps of 1/16.
+/// The ranges that a search looks at. Symmetric: 16 octaves below the largest magnitude, in steps of 1/16. Affine: each
+/// end over 8 octaves in steps of 1/2, then, around the best pair, in steps of 1/16.
 template <bool Affine>
 struct candidate_ranges {
   value_range all;
@@ -187,6 +187,7 @@ struct errors_program {
     fragments<double, 1, block_type> sum;
     block.each([&](int t) {
       double total = 0;
+      KILN_NO_UNROLL
       for (index_t bin = t; bin < histogram_bins; bin += error_threads) {
         const std::int64_t n = to.counts[bin];
         if (n == 0) continue;

@@ -85,7 +85,8 @@ KILN_FN Q quantised(float x, float scale, std::int32_t zero, bool symmetric) {
 
 /// Writes one chunk of quantised values.
 template <class Q, int Width, class X>
-KILN_FN void store_quantised(const line<Q>& to, index_t c, int n, const chunk<X, Width>& x, float scale, bool symmetric) {
+KILN_FN void store_quantised(const line<Q>& to, index_t c, int n, const chunk<X, Width>& x, float scale,
+                             bool symmetric) {
   chunk<Q, Width> q;
   KILN_UNROLL
   for (int i = 0; i < Width; ++i) q[i] = quantised<Q>(static_cast<float>(x[i]), scale, symmetric);

@@ -122,8 +122,8 @@ struct range_program {
   }
 };
 
-/// Ranges of columns, over groups of rows. A block takes `Columns` chunks of columns of one group; `Lanes` threads share
-/// the rows of each. `into(group, column, range, values passed over)` is called once for each group and column.
+/// Ranges of columns, over groups of rows. A block takes `Columns` chunks of columns of one group; `Lanes` threads
+/// share the rows of each. `into(group, column, range, values passed over)` is called once for each group and column.
 template <class Where, int Columns, int Lanes, int Width, class X, bool Finite, class Into>
 struct column_range_program {
   using block_type = block_scope<Where, Columns * Lanes>;

@@ -2,20 +2,11 @@
 /// Sets of scales as arguments of a call: their types and shapes, and how the programs reach them.
 #include <kiln/kernel/rows/check.hpp>
 #include <kiln/kernel/rows/quantise.hpp>
+#include <kiln/kernel/rows/quantise_sound.hpp>
+#include <kiln/kernel/rows/run.hpp>
 #include <kiln/view/quantised.hpp>
 
 namespace kiln::rows {
-
-template <class T>
-inline constexpr bool is_scale_set = false;
-template <granularity G, class Scales, class Zeros>
-inline constexpr bool is_scale_set<scale_set<G, Scales, Zeros>> = true;
-
-/// A bare vector of scales serves the tensor or its rows; a set knows itself.
-template <granularity G, class T, class S, int U>
-constexpr auto as_set(const tensor<T, 1, S, U>& v) {
-  return scale_set<G, tensor<T, 1, S, U>>{v};
-}
 
 /// Groups that a row, or a column, of n elements has.
 constexpr index_t groups_of(index_t n, index_t group) { return n == 0 ? 0 : (n - 1) / group + 1; }
@@ -34,33 +25,22 @@ status check_factors(const char* name, const tensor<T, R, S, U>& v, index_t n, i
     needed[axis] = groups_of(needed[axis], group);
     for (int a = 0; a < 2; ++a)
       if (v.extents[a] != needed[a])
-        return fail(errc::bad_shape, "operand `", name, "`: axis ", a, " has extent ", v.extents[a], ", needs ", needed[a],
-                    " (groups of ", group, " along axis ", axis, ")");
+        return fail(errc::bad_shape, "operand `", name, "`: axis ", a, " has extent ", v.extents[a], ", needs ",
+                    needed[a], " (groups of ", group, " along axis ", axis, ")");
   }
   return {};
 }
 
-/// Types, memory and shapes of a set; `Q` are the codes of `x`.
-template <class Executor, class Q, class X, int R, class S, int U, granularity G, class Scales, class Zeros>
+/// Shapes of a set of `x`.
+template <class X, int R, class S, int U, granularity G, class Scales, class Zeros>
 status check_set(const tensor<X, R, S, U>& x, const scale_set<G, Scales, Zeros>& set) {
-  using set_type = scale_set<G, Scales, Zeros>;
-  static_assert(R <= 4, "row kernels take views of rank 1 to 4");
-  static_assert(std::is_same_v<typename Scales::value_type, float>, "scales are float");
-  check_spaces<Executor, Scales>();
   if constexpr (kiln::detail::is_grouped(G))
     if (set.group < 1)
       return fail(errc::bad_option, "operand `scales`: groups of ", set.group, " elements, needs at least 1");
   const char* name = G == granularity::tensor ? "scale" : "scales";
   KILN_TRY(check_factors<G>(name, set.scales, count(x), length(x), set.group));
-  if constexpr (set_type::affine) {
-    using zero = typename Zeros::value_type;
-    check_spaces<Executor, Zeros>();
-    static_assert(std::is_integral_v<Q>, "zero points need codes of int8 or uint8: 8-bit floats are symmetric");
-    static_assert(std::is_same_v<zero, std::int32_t> || std::is_same_v<zero, std::int8_t> ||
-                      std::is_same_v<zero, std::uint8_t>,
-                  "zero points are int32, int8 or uint8");
-    KILN_TRY(check_factors<G>("zero points", set.zeros, count(x), length(x), set.group));
-  }
+  if constexpr (scale_set<G, Scales, Zeros>::affine)
+    return check_factors<G>("zero points", set.zeros, count(x), length(x), set.group);
   return {};
 }
 
@@ -73,14 +53,11 @@ status check_apart_from_set(const char* name, const View& out, const scale_set<G
 }
 
 /// The scales and zero points are outputs, apart from `x` and from each other.
-template <class Q, class X, int R, class S, int U, granularity G, class Scales, class Zeros>
+template <class X, int R, class S, int U, granularity G, class Scales, class Zeros>
 status check_written_set(const tensor<X, R, S, U>& x, const scale_set<G, Scales, Zeros>& set) {
   KILN_TRY(check_output("scales", set.scales));
   KILN_TRY(check_apart("scales", set.scales, "x", x));
   if constexpr (scale_set<G, Scales, Zeros>::affine) {
-    using zero = typename Zeros::value_type;
-    static_assert(std::is_same_v<zero, std::int32_t> || std::is_same_v<zero, Q>,
-                  "zero points that are computed are int32 or of the codes' type");
     KILN_TRY(check_output("zero points", set.zeros));
     KILN_TRY(check_apart("zero points", set.zeros, "x", x));
     KILN_TRY(check_apart("zero points", set.zeros, "scales", set.scales));
@@ -107,7 +84,8 @@ constexpr place_of_run<no_zero> place_of(const kiln::detail::no_zero_points&) {
 template <granularity G, class V>
 constexpr auto place_of_const(const V& v) {
   if constexpr (is_tensor_v<V>)
-    return place_of<G, const typename V::value_type>(tensor<const typename V::value_type, V::rank, typename V::space, V::unit_axis>(v));
+    return place_of<G, const typename V::value_type>(
+        tensor<const typename V::value_type, V::rank, typename V::space, V::unit_axis>(v));
   else
     return place_of_run<const no_zero>{};
 }
@@ -142,7 +120,8 @@ template <granularity G, class Scales, class Zeros>
 constexpr auto factors_of(const scale_set<G, Scales, Zeros>& set) {
   using zero = typename zero_type<Zeros>::type;
   if constexpr (G == granularity::column || G == granularity::group_0)
-    return column_factors<zero>{lines_of(set.scales), lines_of(set.zeros), G == granularity::column ? cut::any : set.group};
+    return column_factors<zero>{lines_of(set.scales), lines_of(set.zeros),
+                                G == granularity::column ? cut::any : set.group};
   else
     return run_factors<zero>{place_of_const<G>(set.scales), place_of_const<G>(set.zeros)};
 }
