@@ -42,21 +42,28 @@ def rms_norm_quantise(x, weight, largest, to):
     return quantise(F.rms_norm(x, (x.shape[-1],), weight, EPSILON), largest, to)
 
 
-def rotary_append(k, v, keys, values, places, cosines, sines):
-    """Neighbours of the first 64 channels turn by angles from a table; both go to the rows `places` of a cache."""
-    a, b = k[..., :64].float().unflatten(-1, (32, 2)).unbind(-1)
+def turned(x, cosines, sines):
+    """Neighbours of the first 64 channels turn."""
+    a, b = x[..., :64].float().unflatten(-1, (32, 2)).unbind(-1)
+    rotated = torch.stack((a * cosines - b * sines, b * cosines + a * sines), -1).flatten(-2).to(x.dtype)
+    return torch.cat((rotated, x[..., 64:]), -1)
+
+
+def rotary_append(k, v, keys, values, places, cosines, sines, *queries):
+    """Angles from a table; keys and values go to the rows `places` of a cache. With queries, those turn, too."""
     c, s = cosines[places][:, None], sines[places][:, None]
-    turned = torch.stack((a * c - b * s, b * c + a * s), -1).flatten(-2).to(k.dtype)
-    keys[places] = torch.cat((turned, k[..., 64:]), -1)
+    keys[places] = turned(k, c, s)
     values[places] = v
+    return [turned(q, c, s) for q in queries]
 
 
-def rotary_operands(tokens, dtype):
+def rotary_operands(tokens, columns, dtype):
     heads, channels, capacity = 2, 128, 4096
     angles = torch.arange(capacity, device="cuda")[:, None] * 10000.0 ** (-torch.arange(32, device="cuda") / 32)
     places = 1000 + 61 * torch.arange(tokens, device="cuda")
     return [uniform(tokens, heads, channels, dtype=dtype) for _ in range(2)] + [
-        uniform(capacity, heads, channels, dtype=dtype) for _ in range(2)] + [places, angles.cos(), angles.sin()]
+        uniform(capacity, heads, channels, dtype=dtype) for _ in range(2)] + [places, angles.cos(), angles.sin()] + [
+        uniform(tokens, 32, channels, dtype=dtype) for _ in range(columns > heads * channels)]
 
 
 def rows_of(*shapes):
@@ -80,7 +87,7 @@ OPERATIONS = {
     "column_sum": (lambda x: x.sum(0, dtype=torch.float32), rows_of("mn")),
     "transform_axpy": (lambda x, y: 1.75 * x + y, rows_of("mn", "mn")),
     "transposition": (lambda x: x.t().contiguous(), rows_of("mn")),
-    "rotary_append": (rotary_append, lambda m, n, t: rotary_operands(m, t)),
+    "rotary_append": (rotary_append, rotary_operands),
 }
 
 
