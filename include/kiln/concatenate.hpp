@@ -88,8 +88,8 @@ struct concatenate_call<Axis, Executor, std::index_sequence<I...>, Out, Views...
 /// Refused, before anything is written: extents that differ on another axis, or whose sum along `Axis` is not that of
 /// the result (bad_shape); null data; a result with a repeated axis (bad_stride); overlap.
 template <int Axis, executor Executor, class... Views>
-requires(sizeof...(Views) >= 2 && (is_tensor_v<Views> && ...)) status
-    concatenate(const Executor& ex, const Views&... views) {
+  requires(sizeof...(Views) >= 2 && (is_tensor_v<Views> && ...))
+status concatenate(const Executor& ex, const Views&... views) {
   constexpr std::size_t last = sizeof...(Views) - 1;
   using call = elementwise::concatenate_call<Axis, Executor, std::make_index_sequence<last>,
                                              typename detail::nth<last, Views...>::type, Views...>;

@@ -38,9 +38,10 @@ struct constant {
 }  // namespace elementwise
 
 /// to(i...) = from(i...). Rounded and saturated as `convert` does where the types differ, bit for bit where they do
-/// not. Refused: as `transform` does.
+/// not. `from` may be a mapped view, which is computed on the way. Refused: as `transform` does.
 template <executor Executor, class From, class To>
-requires(is_tensor_v<From>&& is_tensor_v<To>) status copy(const Executor& ex, const From& from, const To& to) {
+  requires((is_tensor_v<From> || is_mapped_v<From>) && is_tensor_v<To>)
+status copy(const Executor& ex, const From& from, const To& to) {
   using from_type = typename From::value_type;
   using to_type = typename To::value_type;
   constexpr bool here = elementwise::in_memory_of<Executor, From, To>, writes = !std::is_const_v<typename To::element>;
@@ -53,15 +54,19 @@ requires(is_tensor_v<From>&& is_tensor_v<To>) status copy(const Executor& ex, co
   static_assert(ranks, "copy: both views need the same number of axes: add one with broadcast<axis>(view, extent)");
   static_assert(converts, "copy: the elements of the first view do not convert to those of the second");
   if constexpr (here && writes && ranks && converts) {
-    bool done = false;
-    status s = elementwise::copy_transposed(ex, from, to, done);
-    if (done) return s;
     constexpr elementwise::identity same{};
-    if constexpr (std::is_same_v<from_type, to_type>)
-      return elementwise::map_tensors(ex, "copy", same, bundle_of(elementwise::as_bits(to)),
-                                      elementwise::as_bits(from));
-    else
-      return elementwise::map_tensors(ex, "copy", same, bundle_of(to), from);
+    if constexpr (is_mapped_v<From>) {
+      return elementwise::map_inlined(ex, "copy", same, bundle_of(to), from);
+    } else {
+      bool done = false;
+      status s = elementwise::copy_transposed(ex, from, to, done);
+      if (done) return s;
+      if constexpr (std::is_same_v<from_type, to_type>)
+        return elementwise::map_tensors(ex, "copy", same, bundle_of(elementwise::as_bits(to)),
+                                        elementwise::as_bits(from));
+      else
+        return elementwise::map_tensors(ex, "copy", same, bundle_of(to), from);
+    }
   }
 }
 
@@ -81,7 +86,8 @@ status copy(const Executor& ex, const From& from, const To& to) {
 
 /// to(i...) = value.
 template <executor Executor, class To, class T>
-requires(is_tensor_v<To>) status fill(const Executor& ex, const To& to, const T& value) {
+  requires(is_tensor_v<To>)
+status fill(const Executor& ex, const To& to, const T& value) {
   using stored = typename To::value_type;
   constexpr bool here = elementwise::in_memory_of<Executor, To>, writes = !std::is_const_v<typename To::element>;
   constexpr bool converts = elementwise::stores_as<T, stored>;

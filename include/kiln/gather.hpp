@@ -28,8 +28,8 @@ status check_ids(const tensor<Id, R, host_space, U>& ids, index_t extent) {
 /// Refused: extents that differ on another axis, ids of another shape (bad_shape); null data; a result with a repeated
 /// axis (bad_stride); a result that shares memory with the input or the ids (overlap).
 template <int Axis, executor Executor, class From, class Ids, class To>
-requires(is_tensor_v<From>&& is_tensor_v<Ids>&& is_tensor_v<To>) status
-    gather(const Executor& ex, const From& from, const Ids& ids, const To& to, std::int32_t* flag = nullptr) {
+  requires(is_tensor_v<From> && is_tensor_v<Ids> && is_tensor_v<To>)
+status gather(const Executor& ex, const From& from, const Ids& ids, const To& to, std::int32_t* flag = nullptr) {
   using call = elementwise::indexed_call<Executor, Axis, From, Ids, To>;
   static_assert(call::here, "gather: all views need to lie in the executor's memory");
   static_assert(call::writes, "gather: the last view is written to and needs elements that are not const");
@@ -46,8 +46,8 @@ requires(is_tensor_v<From>&& is_tensor_v<Ids>&& is_tensor_v<To>) status
 ///
 /// Refused: as `gather` does.
 template <int Axis, executor Executor, class From, class Ids, class To>
-requires(is_tensor_v<From>&& is_tensor_v<Ids>&& is_tensor_v<To>) status
-    scatter(const Executor& ex, const From& from, const Ids& ids, const To& to, std::int32_t* flag = nullptr) {
+  requires(is_tensor_v<From> && is_tensor_v<Ids> && is_tensor_v<To>)
+status scatter(const Executor& ex, const From& from, const Ids& ids, const To& to, std::int32_t* flag = nullptr) {
   using call = elementwise::indexed_call<Executor, Axis, From, Ids, To>;
   static_assert(call::here, "scatter: all views need to lie in the executor's memory");
   static_assert(call::writes, "scatter: the last view is written to and needs elements that are not const");

@@ -206,9 +206,10 @@ status rotary(const Executor& ex, const tensor<X, R, S, U>& x, positions_from po
 /// token is skipped. Places have to be different. On the host a place outside the cache is an error; on the device it
 /// is skipped and `flag` (if not null: one int32 in device memory, set to 0 by the caller) becomes 1.
 template <executor Executor, class K, class V, class P, class A, class KC, class VC>
-requires(is_tensor_v<K>&& is_tensor_v<V>&& is_tensor_v<P>&& is_tensor_v<A>&& is_tensor_v<KC>&& is_tensor_v<VC>) status
-    rotary_append(const Executor& ex, const K& k, const V& v, const P& positions, const A& places, const KC& key_cache,
-                  const VC& value_cache, rotary_options options = {}, std::int32_t* flag = nullptr) {
+  requires(is_tensor_v<K> && is_tensor_v<V> && is_tensor_v<P> && is_tensor_v<A> && is_tensor_v<KC> && is_tensor_v<VC>)
+status rotary_append(const Executor& ex, const K& k, const V& v, const P& positions, const A& places,
+                     const KC& key_cache, const VC& value_cache, rotary_options options = {},
+                     std::int32_t* flag = nullptr) {
   using namespace rows;
   KILN_TRY(check_append<Executor>(k, v, positions, places, key_cache, value_cache, options));
   if (k.empty()) return {};
@@ -226,11 +227,11 @@ requires(is_tensor_v<K>&& is_tensor_v<V>&& is_tensor_v<P>&& is_tensor_v<A>&& is_
 /// and its attention. `q` and `q_out` [tokens, heads, channels]; `q_out` may be `q` itself. Every query is turned,
 /// those of tokens without a place, too.
 template <executor Executor, class Q, class QO, class K, class V, class P, class A, class KC, class VC>
-requires(is_tensor_v<Q>&& is_tensor_v<QO>&& is_tensor_v<K>&& is_tensor_v<V>&& is_tensor_v<P>&& is_tensor_v<A>&&
-             is_tensor_v<KC>&& is_tensor_v<VC>) status
-    rotary_append(const Executor& ex, const Q& q, const QO& q_out, const K& k, const V& v, const P& positions,
-                  const A& places, const KC& key_cache, const VC& value_cache, rotary_options options = {},
-                  std::int32_t* flag = nullptr) {
+  requires(is_tensor_v<Q> && is_tensor_v<QO> && is_tensor_v<K> && is_tensor_v<V> && is_tensor_v<P> &&
+           is_tensor_v<A> && is_tensor_v<KC> && is_tensor_v<VC>)
+status rotary_append(const Executor& ex, const Q& q, const QO& q_out, const K& k, const V& v, const P& positions,
+                     const A& places, const KC& key_cache, const VC& value_cache, rotary_options options = {},
+                     std::int32_t* flag = nullptr) {
   using namespace rows;
   static_assert(Q::rank == 3 && QO::rank == 3, "`q` and `q_out` are [tokens, heads, channels]");
   static_assert(std::is_same_v<typename Q::value_type, typename K::value_type>, "`q`, `k` and `v` have one type");

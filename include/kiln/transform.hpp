@@ -67,7 +67,8 @@ struct split_call<Executor, std::index_sequence<I...>, Args...> {
 ///
 /// Refused: extents that differ or are negative, null data, a result with a repeated axis (bad_stride), overlap.
 template <executor Executor, class... Args>
-requires(sizeof...(Args) >= 2) status transform(const Executor& ex, const Args&... args) {
+  requires(sizeof...(Args) >= 2)
+status transform(const Executor& ex, const Args&... args) {
   using split = elementwise::split_call<Executor, std::make_index_sequence<sizeof...(Args) - 2>, Args...>;
   using call = typename split::type;
   static_assert(call::tensors || call::records,

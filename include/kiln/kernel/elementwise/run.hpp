@@ -2,6 +2,7 @@
 /// Checks at run time, then one launch: what transform, copy and fill share.
 #include <cstddef>
 #include <kiln/kernel/elementwise/check.hpp>
+#include <kiln/kernel/elementwise/inlined.hpp>
 #include <kiln/kernel/elementwise/record_map.hpp>
 #include <kiln/kernel/elementwise/tensor_map.hpp>
 #include <string>
@@ -41,6 +42,20 @@ status map_tensors(const Executor& ex, const char* call, const F& f, const bundl
   return run_items(ex, {.program = call, .schedule = "elements", .bytes = all}, make_tensor_map(f, outs, in...));
 }
 
+/// The same for inputs of which some are mapped views: their functors become a part of f, their tensors inputs.
+template <class Executor, class F, class First, class... Rest, class... In>
+status map_inlined(const Executor& ex, const char* call, const F& f, const bundle<First, Rest...>& outs,
+                   const In&... in) {
+  if constexpr ((is_mapped_v<In> || ...)) {
+    constexpr bool located = sees_coordinates<F, First::rank, compute_t<typename In::value_type>...>;
+    const inlined<located, F, decltype(functor_of(in))...> all{f, bundle_of(functor_of(in)...)};
+    return with_tensors(bundle_of(in...),
+                        [&](const auto&... tensors) { return map_tensors(ex, call, all, outs, tensors...); });
+  } else {
+    return map_tensors(ex, call, f, outs, in...);
+  }
+}
+
 template <class Executor, class F, class First, class... Rest>
 status map_records(const Executor& ex, const F& f, const First& first, const Rest&... rest) {
   int number = 0;
@@ -66,14 +81,13 @@ inline constexpr bool stored_in = false;
 template <class Result, class Out>
 inline constexpr bool stored_in<Result, Out> = stores_as<Result, typename Out::value_type>;
 template <class... Result, class... Out>
-requires(sizeof...(Out) > 1 &&
-         sizeof...(Out) == sizeof...(Result)) inline constexpr bool stored_in<bundle<Result...>, Out...> =
-    (stores_as<Result, typename Out::value_type> && ...);
+  requires(sizeof...(Out) > 1 && sizeof...(Out) == sizeof...(Result))
+inline constexpr bool stored_in<bundle<Result...>, Out...> = (stores_as<Result, typename Out::value_type> && ...);
 
 template <class F, class... X>
 struct returned : std::type_identity<void> {};
 template <class F, class... X>
-requires std::is_invocable_v<const F&, X...>
+  requires std::is_invocable_v<const F&, X...>
 struct returned<F, X...> : std::type_identity<std::remove_cvref_t<std::invoke_result_t<const F&, X...>>> {
 };
 
@@ -91,8 +105,8 @@ struct transform_call {
   static constexpr bool tensors = false, records = false, here = true, writes = true, ranks = true, callable = true;
 };
 template <class Executor, class F, class First, class... Rest, class... In>
-requires(is_tensor_v<First> && (is_tensor_v<Rest> && ...) &&
-         (is_tensor_v<In> && ...)) struct transform_call<Executor, F, bundle<First, Rest...>, In...> {
+  requires(is_tensor_v<First> && (is_tensor_v<Rest> && ...) && ((is_tensor_v<In> || is_mapped_v<In>) && ...))
+struct transform_call<Executor, F, bundle<First, Rest...>, In...> {
   static constexpr bool tensors = true, records = false;
   static constexpr bool here = in_memory_of<Executor, First, Rest..., In...>;
   static constexpr bool writes =
@@ -101,11 +115,12 @@ requires(is_tensor_v<First> && (is_tensor_v<Rest> && ...) &&
   static constexpr bool callable = maps_to<F, First::rank, bundle<First, Rest...>, In...>;
 
   static status run(const Executor& ex, const F& f, const bundle<First, Rest...>& outs, const In&... in) {
-    return map_tensors(ex, "transform", f, outs, in...);
+    return map_inlined(ex, "transform", f, outs, in...);
   }
 };
 template <class Executor, class F, class Last, class... In>
-requires(record_view<Last> && (record_view<In> && ...)) struct transform_call<Executor, F, bundle<Last>, In...> {
+  requires(record_view<Last> && (record_view<In> && ...))
+struct transform_call<Executor, F, bundle<Last>, In...> {
   static constexpr bool tensors = false, records = true, writes = true, ranks = true;
   static constexpr bool here = in_memory_of<Executor, In..., Last>;
   static constexpr int chunk = record_map<F, In..., Last>::chunk;
