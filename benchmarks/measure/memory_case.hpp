@@ -29,20 +29,24 @@ constexpr element element_of() {
     return element::int32;
 }
 
+/// The executor of a launch, and views of what it reaches. What a plain C++ compiler builds runs on the host executor:
+/// the cases and their references can be checked without a GPU.
 #if defined(__CUDACC__)
-/// The executor of a launch. What a plain C++ compiler builds runs on the host executor: the cases and their references
-/// can be checked without a GPU.
+inline namespace on_device {
 inline auto executor_on(cudaStream_t s) { return kiln::device(s); }
 template <class T, class... E>
 auto packed(T* data, E... extents) {
   return kiln::device_view(data, static_cast<kiln::index_t>(extents)...);
 }
+}  // namespace on_device
 #else
+inline namespace on_host {
 inline auto executor_on(cudaStream_t) { return kiln::host; }
 template <class T, class... E>
 auto packed(T* data, E... extents) {
   return kiln::host_view(data, static_cast<kiln::index_t>(extents)...);
 }
+}  // namespace on_host
 #endif
 
 /// An operand in all its copies. Refers to the memory of its case.
