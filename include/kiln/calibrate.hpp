@@ -2,11 +2,11 @@
 /// Scales from many batches: what has been seen is kept in memory of yours, on the executor, and becomes a set of
 /// scales.
 ///
-///     const auto seen = per_row_ranges(low, high, ignored);           // or per_column_ranges, per_tensor_range
-///     KILN_TRY(forget(ex, seen));                                     // once
-///     KILN_TRY(observe(ex, batch, seen));                             // for each batch
-///     KILN_TRY(make_scales<std::int8_t>(ex, seen, per_row_scales(s)));                        // amax / 127
-///     KILN_TRY(make_scales<std::uint8_t>(ex, seen, per_row_scales(s).with_zero_points(z)));   // affine: min and max
+///     const auto seen = per_row_ranges(low, high, ignored);           // or per_column_, per_group_ranges,
+///     per_tensor_range KILN_TRY(forget(ex, seen));                                     // once KILN_TRY(observe(ex,
+///     batch, seen));                             // for each batch KILN_TRY(make_scales<std::int8_t>(ex, seen,
+///     per_row_scales(s)));                        // amax / 127 KILN_TRY(make_scales<std::uint8_t>(ex, seen,
+///     per_row_scales(s).with_zero_points(z)));   // affine: min and max
 ///
 ///     const auto all = histogram(counts, per_tensor_range(low, high, ignored));
 ///     KILN_TRY(make_scales<std::int8_t>(ex, all, per_tensor_scale(s), percentile{0.9999}));
@@ -35,6 +35,7 @@
 ///
 /// The same values give the same bits in any order and any cut into batches. Errors: bad_shape, bad_stride, bad_option
 /// (p outside [0, 1]), null_pointer, overlap.
+#include <kiln/kernel/rows/calibrate.hpp>
 #include <kiln/kernel/rows/histogram.hpp>
 #include <kiln/kernel/rows/items.hpp>
 #include <kiln/kernel/rows/quantise_sound.hpp>
@@ -44,14 +45,6 @@
 
 namespace kiln {
 
-/// The ranges seen: one for the tensor, each row or each column.
-template <granularity G, class Space>
-struct observed_ranges {
-  static constexpr granularity served = G;
-  using space = Space;
-  tensor<float, 1, Space, no_unit> low, high;
-  tensor<std::int64_t, 1, Space, no_unit> ignored;
-};
 template <class S, int UL, int UH, int UI>
 constexpr observed_ranges<granularity::tensor, S> per_tensor_range(const tensor<float, 1, S, UL>& low,
                                                                    const tensor<float, 1, S, UH>& high,
@@ -71,15 +64,14 @@ constexpr observed_ranges<granularity::column, S> per_column_ranges(const tensor
   return {low, high, ignored};
 }
 
-/// Elements of a histogram's counts: the bins, then the errors of a search and its choice.
-inline constexpr index_t histogram_size = rows::histogram_bins + rows::candidates + 1;
+/// Ranges of groups of `group` neighbours along axis `Axis`; matrices as per_group_scales takes them.
+template <int Axis, class S, int UL, int UH, int UI>
+constexpr auto per_group_ranges(const tensor<float, 2, S, UL>& low, const tensor<float, 2, S, UH>& high,
+                                const tensor<std::int64_t, 2, S, UI>& ignored, index_t group) {
+  static_assert(Axis == 0 || Axis == 1, "groups run along axis 0 or axis 1");
+  return observed_ranges < Axis == 0 ? granularity::group_0 : granularity::group_1, S > {low, high, ignored, group};
+}
 
-template <class Space>
-struct observed_histogram {
-  using space = Space;
-  tensor<std::int64_t, 1, Space, 0> counts;
-  observed_ranges<granularity::tensor, Space> range;
-};
 template <class S>
 constexpr observed_histogram<S> histogram(const tensor<std::int64_t, 1, S, 0>& counts,
                                           const observed_ranges<granularity::tensor, S>& range) {
@@ -93,119 +85,6 @@ struct percentile {
 };
 struct least_squares {};
 
-namespace rows {
-
-template <class Executor, granularity G, class S>
-status check_observed(const observed_ranges<G, S>& seen) {
-  static_assert(
-      std::is_same_v<typename Executor::space, S>,
-      "the executor works on views of its own memory: kiln::host takes host_view, kiln::device takes device_view");
-  KILN_TRY(check_output("low", seen.low));
-  KILN_TRY(check_output("high", seen.high));
-  KILN_TRY(check_output("ignored", seen.ignored));
-  if (G == granularity::tensor) KILN_TRY(check_length("low", seen.low, 1, "one for the tensor"));
-  KILN_TRY(check_length("high", seen.high, seen.low.extents[0], "as `low`"));
-  KILN_TRY(check_length("ignored", seen.ignored, seen.low.extents[0], "as `low`"));
-  KILN_TRY(check_apart("low", seen.low, "high", seen.high));
-  KILN_TRY(check_apart("low", seen.low, "ignored", seen.ignored));
-  return check_apart("high", seen.high, "ignored", seen.ignored);
-}
-template <class Executor, class S>
-status check_observed(const observed_histogram<S>& seen) {
-  KILN_TRY(check_observed<Executor>(seen.range));
-  KILN_TRY(check_view("counts", seen.counts));
-  KILN_TRY(check_length("counts", seen.counts, histogram_size, "histogram_size"));
-  KILN_TRY(check_apart("counts", seen.counts, "low", seen.range.low));
-  KILN_TRY(check_apart("counts", seen.counts, "high", seen.range.high));
-  return check_apart("counts", seen.counts, "ignored", seen.range.ignored);
-}
-
-struct forget_ranges {
-  place_of_run<float> low, high;
-  place_of_run<std::int64_t> ignored;
-  KILN_FN void run(index_t i) const { *low.at(i, 0) = -0.0f, *high.at(i, 0) = 0, *ignored.at(i, 0) = 0; }
-};
-struct forget_counts {
-  std::int64_t* counts;
-  KILN_FN void run(index_t i) const { counts[i] = 0; }
-};
-/// Joins the range of a column with what was there.
-struct into_ranges {
-  place_of_run<float> low, high;
-  place_of_run<std::int64_t> ignored;
-  KILN_FN void operator()(index_t, index_t c, value_range r, index_t others) const {
-    const value_range all = joined({*low.at(c, 0), *high.at(c, 0)}, r);
-    *low.at(c, 0) = all.low, *high.at(c, 0) = all.high, *ignored.at(c, 0) += others;
-  }
-};
-/// Makes the scale, and zero point, of each range.
-template <class Q, class Z>
-struct scales_of_ranges {
-  place_of_run<const float> low, high;
-  place_of_run<float> scales;
-  place_of_run<Z> zeros;
-  bool symmetric;
-  KILN_FN void run(index_t i) const {
-    const value_range r{*low.at(i, 0), *high.at(i, 0)};
-    calibration<Q, Z>{nullptr, nullptr, nullptr, scales.at(i, 0), zeros.at(i, 0), symmetric}.write(r);
-  }
-};
-
-template <granularity G, class T, class S, int U>
-constexpr place_of_run<T> one_each(const tensor<T, 1, S, U>& v) {
-  return {v.data, G == granularity::tensor ? 0 : v.stride(0), 0};
-}
-
-template <class Executor, class X, int R, class S, int U, granularity G, class SO>
-status check_batch(const tensor<X, R, S, U>& x, const observed_ranges<G, SO>& seen) {
-  check_spaces<Executor, tensor<X, R, S, U>>();
-  check_float<X>();
-  KILN_TRY(check_view("x", x));
-  KILN_TRY(check_observed<Executor>(seen));
-  if (G == granularity::row) KILN_TRY(check_length("low", seen.low, count(x), "one for each row"));
-  if (G == granularity::column) KILN_TRY(check_length("low", seen.low, length(x), "one for each column"));
-  KILN_TRY(check_apart("low", seen.low, "x", x));
-  KILN_TRY(check_apart("high", seen.high, "x", x));
-  return check_apart("ignored", seen.ignored, "x", x);
-}
-
-/// What make_scales' types have against them.
-template <class Space, class Q, granularity G, class S, class Set>
-constexpr quantise_mistake mistake_of_scales() {
-  using enum quantise_mistake;
-  if constexpr (!std::is_same_v<Space, S>)
-    return memory;
-  else if constexpr (constexpr auto found = mistake_of_set<Space, Q, Set, true>(); found != none)
-    return found;
-  else
-    return Set::served == G ? none : served;
-}
-
-template <granularity G, class S, class Set>
-status check_made(const observed_ranges<G, S>& seen, const Set& set) {
-  // As many as there are ranges, whichever axis they belong to.
-  tensor<const float, 2, S> as_x;
-  as_x.data = seen.low.data;
-  as_x.extents[0] = G == granularity::row ? seen.low.extents[0] : 1;
-  as_x.extents[1] = G == granularity::column ? seen.low.extents[0] : 1;
-  as_x.strides[0] = as_x.strides[1] = 1;
-  KILN_TRY(check_set(as_x, set));
-  KILN_TRY(check_written_set(seen.low, set));
-  KILN_TRY(check_written_set(seen.high, set));
-  return check_written_set(seen.ignored, set);
-}
-
-/// A vector of scales, one each of what was seen.
-template <class V>
-constexpr auto written(const V& v) {
-  if constexpr (is_tensor_v<V>)
-    return place_of_run<typename V::element>{v.data, v.stride(0), 0};
-  else
-    return place_of_run<no_zero>{};
-}
-
-}  // namespace rows
-
 /// Starts anew: nothing seen.
 template <executor Executor, granularity G, class S>
 status forget(const Executor& ex, const observed_ranges<G, S>& seen) {
@@ -213,8 +92,9 @@ status forget(const Executor& ex, const observed_ranges<G, S>& seen) {
   KILN_TRY(check_observed<Executor>(seen));
   if (seen.low.empty()) return {};
   return run_items(ex, {.program = "calibrate: forget"},
-                   forget_ranges{one_each<G>(seen.low), one_each<G>(seen.high), one_each<G>(seen.ignored)},
-                   seen.low.extents[0]);
+                   forget_ranges{place_of<G>(seen.low), place_of<G>(seen.high), place_of<G>(seen.ignored),
+                                 side_by_side<G>(seen.low)},
+                   seen.low.size());
 }
 template <executor Executor, class S>
 status forget(const Executor& ex, const observed_histogram<S>& seen) {
@@ -232,12 +112,13 @@ status observe(const Executor& ex, const tensor<X, R, S, U>& x, const observed_r
   KILN_TRY(check_batch<Executor>(x, seen));
   if (x.empty()) return {};
   const trace::launch_record record{.program = "calibrate: ranges", .bytes = bytes_of(x)};
-  const auto low = one_each<G>(seen.low), high = one_each<G>(seen.high);
-  const auto ignored = one_each<G>(seen.ignored);
-  if constexpr (G == granularity::column) {
-    return column_ranges<true>(ex, record, input_of(x), into_ranges{low, high, ignored}, count(x), length(x), cut::any);
+  const auto low = place_of<G>(seen.low), high = place_of<G>(seen.high);
+  const auto ignored = place_of<G>(seen.ignored);
+  const index_t group = kiln::detail::is_grouped(G) ? seen.group : cut::any;
+  if constexpr (G == granularity::column || G == granularity::group_0) {
+    return column_ranges<true>(ex, record, input_of(x), into_ranges{low, high, ignored}, count(x), length(x), group);
   } else {
-    const cut cuts(length(x), cut::any, G == granularity::tensor ? cut::longest : cut::any);
+    const cut cuts(length(x), group, G == granularity::tensor ? cut::longest : cut::any);
     return run(ex, record, range_program<element, true>{input_of(x), low, high, ignored, cuts}, count(x) * cuts.runs(),
                cuts.piece);
   }
@@ -268,13 +149,10 @@ status make_scales(const Executor& ex, const observed_ranges<G, S>& seen, const 
     KILN_TRY(check_made(seen, set));
     if (seen.low.empty()) return {};
     using zero = typename zero_type<std::remove_cvref_t<decltype(set.zeros)>>::type;
-    return run_items(ex, {.program = "calibrate: scales"},
-                     scales_of_ranges<Q, zero>{{seen.low.data, seen.low.stride(0), 0},
-                                               {seen.high.data, seen.high.stride(0), 0},
-                                               written(set.scales),
-                                               written(set.zeros),
-                                               options.range == int8_range::symmetric},
-                     seen.low.extents[0]);
+    const scales_of_ranges<Q, zero> program{place_of_const<G>(seen.low), place_of_const<G>(seen.high),
+                                            place_of<G>(set.scales),     place_of<G>(set.zeros),
+                                            side_by_side<G>(seen.low),   options.range == int8_range::symmetric};
+    return run_items(ex, {.program = "calibrate: scales"}, program, seen.low.size());
   }
 }
 
@@ -297,8 +175,12 @@ status make_scales(const Executor& ex, const observed_histogram<S>& seen, const 
     KILN_TRY(check_made(seen.range, set));
     KILN_TRY(check_written_set(seen.counts, set));
     using zero = typename zero_type<std::remove_cvref_t<decltype(set.zeros)>>::type;
-    const calibration<Q, zero> to{seen.counts.data, seen.range.low.data,     seen.range.high.data,
-                                  set.scales.data,  written(set.zeros).data, options.range == int8_range::symmetric};
+    const calibration<Q, zero> to{seen.counts.data,
+                                  seen.range.low.data,
+                                  seen.range.high.data,
+                                  set.scales.data,
+                                  place_of<granularity::tensor>(set.zeros).data,
+                                  options.range == int8_range::symmetric};
     using where = where_of<Executor>;
     if constexpr (std::is_same_v<Method, percentile>) {
       if (!(method.fraction >= 0 && method.fraction <= 1))

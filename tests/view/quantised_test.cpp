@@ -54,6 +54,15 @@ TEST_F(quantised_views, groups_along_either_axis_with_a_short_last_group) {
   EXPECT_EQ(along_0.group(), 2);
 }
 
+TEST_F(quantised_views, a_group_may_be_larger_than_the_axis) {
+  const auto q = host_view(payload.data(), m, n);
+  for (const index_t group : {index_t{7}, index_t{1} << 40, (limits<index_t>::max)()}) {
+    const auto v = quantised(q, per_group_scales<1>(host_view(scales.data(), m, 1), group));
+    EXPECT_TRUE(check_quantised("w", v).ok());
+    expect_all(v, [&](int i, int j) { return s(i) * at(i, j); });
+  }
+}
+
 TEST_F(quantised_views, zero_points_are_subtracted_before_the_scale) {
   const auto q = host_view(payload.data(), m, n);
   const auto v = quantised(q, per_row_scales(host_view(scales.data(), m)).with_zero_points(host_view(zeros.data(), m)));

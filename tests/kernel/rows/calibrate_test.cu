@@ -126,6 +126,35 @@ TYPED_TEST(calibration, ranges_of_tensor_rows_and_columns_over_batches) {
     EXPECT_EQ(t.values()[j], std::max(-columns.low.values()[j], columns.high.values()[j]) / 448);
 }
 
+/// Groups along either axis; the last one is shorter, or the only one.
+TYPED_TEST(calibration, ranges_of_groups_over_batches) {
+  using E = TypeParam;
+  constexpr index_t m = batches::m, n = batches::n;
+  const auto check = [&](auto axis, index_t group) {
+    constexpr int along = decltype(axis)::value;
+    const index_t sm = along == 0 ? (m - 1) / group + 1 : m, sn = along == 1 ? (n - 1) / group + 1 : n;
+    const auto memory = ranges_for(*this, static_cast<std::size_t>(sm * sn));
+    const auto seen =
+        per_group_ranges<along>(view_on<E>(memory.low.data(), sm, sn), view_on<E>(memory.high.data(), sm, sn),
+                                view_on<E>(memory.ignored.data(), sm, sn), group);
+    check_ranges(*this, memory, seen, [&](std::size_t i, std::size_t j) {
+      const auto g = static_cast<std::size_t>(group), wide = static_cast<std::size_t>(sn);
+      return along == 0 ? i / g * wide + j : i * wide + j / g;
+    });
+    auto& s = this->template output<float>(static_cast<std::size_t>(sm * sn));
+    const auto sv = view_on<E>(s.data(), sm, sn);
+    ASSERT_TRUE(make_scales<int8_t>(this->executor(), seen, per_group_scales<along>(sv, group)).ok());
+    for (std::size_t i = 0; i < s.size(); ++i)
+      ASSERT_EQ(s.values()[i], std::max(-memory.low.values()[i], memory.high.values()[i]) / 127);
+    const status other = make_scales<int8_t>(this->executor(), seen, per_group_scales<along>(sv, group + 1));
+    EXPECT_EQ(other.code(), errc::bad_option) << other.message();
+  };
+  for (const index_t group : {16, 100}) {
+    check(std::integral_constant<int, 0>{}, group);
+    check(std::integral_constant<int, 1>{}, group);
+  }
+}
+
 // QNT-14, QNT-12, QNT-13
 TYPED_TEST(calibration, extreme_constant_and_one_sided_values) {
   using E = TypeParam;
@@ -193,7 +222,7 @@ TYPED_TEST(calibration, wrong_arguments_are_refused) {
   expect(observe(this->executor(), x, rows.columns()), errc::bad_shape, "operand `low`: has 3 elements, needs 2");
   expect(forget(this->executor(), rows.tensor()), errc::bad_shape, "operand `low`: has 3 elements, needs 1");
   expect(make_scales<int8_t>(this->executor(), rows.rows(), per_row_scales(view_on<E>(s.data(), 4))), errc::bad_shape,
-         "operand `scales`: has 4 elements, needs 3");
+         "operand `scales`: axis 0 has extent 4, needs 3");
   expect(make_scales<int8_t>(this->executor(), rows.rows(), per_row_scales(view_on<E>(rows.low.data(), 3))),
          errc::overlap, "`scales`");
   EXPECT_TRUE(rows.low.untouched() && rows.high.untouched() && rows.ignored.untouched() && s.untouched());

@@ -162,6 +162,22 @@ TYPED_TEST(quantise_groups, sliced_operands_equal_their_packed_copy) {
   expect();
 }
 
+/// What comes back is the view's value, rounded once.
+TYPED_TEST(quantise_groups, what_comes_back_is_the_value_of_the_view) {
+  constexpr index_t m = 9, n = 50, group = 16, wide = 4;
+  const auto codes = uniform<int8_t>(m * n, 41);
+  auto scales = uniform<float>(m * wide, 42);
+  const auto host_set = per_group_scales<1>(host_view(scales.data(), m, wide), group);
+  const auto want = quantised(host_view(codes.data(), m, n), host_set);
+  auto& y = this->template output<bf16>(m * n);
+  const status s = dequantise(this->executor(), this->in(codes, m, n), view_on<TypeParam>(y.data(), m, n),
+                              per_group_scales<1>(this->in(scales, m, wide), group));
+  ASSERT_TRUE(s.ok()) << s.message();
+  const auto got = y.values();
+  for (index_t i = 0; i < m; ++i)
+    for (index_t j = 0; j < n; ++j) EXPECT_EQ(got[static_cast<std::size_t>(i * n + j)].bits, bf16(want(i, j)).bits);
+}
+
 /// Rows of a tensor of rank 3 are all but its last axis; columns are its last.
 TYPED_TEST(quantise_groups, columns_of_a_batch) {
   constexpr index_t batch = 3, m = 5, n = 70;

@@ -1,5 +1,6 @@
 #pragma once
 /// Ranges of values: of rows, of columns, of a whole tensor. A range holds 0, so that 0 has a code.
+#include <kiln/kernel/rows/access.hpp>
 #include <kiln/kernel/rows/blocks.hpp>
 #include <kiln/kernel/rows/cut.hpp>
 #include <kiln/kernel/rows/math.hpp>
@@ -76,8 +77,8 @@ KILN_FN void add(std::int64_t* to, std::uint64_t n) {
 #endif
 }
 
-/// Widens the range in two words by all values of a row. `Finite`: others are counted in `ignored`. Each row has words
-/// of its own, or all share one pair (strides 0). `Low` is float, or int32 for a word that holds a float's bits.
+/// Widens the range in two words by all values of a run. `Finite`: others are counted in `ignored`. Each group has
+/// words of its own, or all share one pair (strides 0). `Low` is float, or int32 for a word that holds a float's bits.
 template <class X, bool Finite, class Low = float>
 struct range_program {
   using held = X;
@@ -102,7 +103,7 @@ struct range_program {
   KILN_FN index_t length_of(index_t r) const { return cuts.at(r).length; }
   KILN_FN lines at(index_t r) const {
     const run_place p = cuts.at(r);
-    return {part_of(x.at(p.row), p.start), low.at(p.row, 0), high.at(p.row, 0), ignored.at(p.row, 0)};
+    return {part_of(x.at(p.row), p.start), low.at(p.row, p.group), high.at(p.row, p.group), ignored.at(p.row, p.group)};
   }
   template <int Width>
   KILN_FN void load(const lines& l, index_t c, int n, chunk<X, Width>& to) const {
