@@ -14,37 +14,40 @@ TYPED_TEST_SUITE(gemm_integer_epilogue, executors, executor_names);
 // EPI-05, EPI-06, EPI-07 and a scale of 0.37: the epilogue computes in float from the int32 sum.
 TYPED_TEST(gemm_integer_epilogue, integers_scaled_in_float) {
   struct results {
-    double scaled, as_uint8, as_int8;
+    std::vector<float> scaled;
+    std::vector<std::uint8_t> as_uint8;
+    std::vector<int8_t> as_int8;
   };
-  const auto one = [&](std::vector<int8_t> x, std::vector<int8_t> y, float scale) {
-    const auto k = static_cast<index_t>(x.size());
-    const auto [d, floats] = this->template out<float>(1, 1);
-    const auto [u, bytes] = this->template out<std::uint8_t>(1, 1);
-    const auto [i, integers] = this->template out<int8_t>(1, 1);
-    EXPECT_TRUE(gemm(this->executor(), this->in(x, 1, k), transposed(this->in(y, 1, k)), store(d, relu(acc * scale)), store(u, acc), store(i, acc * scale)).ok());
-    return results{as_double(floats->values()[0]), as_double(bytes->values()[0]), as_double(integers->values()[0])};
+  const auto run = [&](index_t m, index_t n, const std::vector<int8_t>& x, const std::vector<int8_t>& y, float scale) {
+    const auto k = static_cast<index_t>(x.size()) / m;
+    const auto [d, floats] = this->template out<float>(m, n);
+    const auto [u, bytes] = this->template out<std::uint8_t>(m, n);
+    const auto [i, integers] = this->template out<int8_t>(m, n);
+    EXPECT_TRUE(gemm(this->executor(), this->in(x, m, k), transposed(this->in(y, n, k)), store(d, relu(acc * scale)), store(u, acc), store(i, acc * scale)).ok());
+    return results{floats->values(), bytes->values(), integers->values()};
   };
-  EXPECT_EQ(one({5}, {1}, 0.5f).scaled, 2.5);
-  EXPECT_EQ(one({5}, {1}, -0.5f).scaled, 0);
-  for (const auto& [sum, stored] : {std::pair{-5, 0}, {100, 100}, {200, 200}, {300, 255}}) EXPECT_EQ(one({static_cast<int8_t>(sum / 5)}, {5}, 1).as_uint8, stored);
-  EXPECT_EQ(one(std::vector<int8_t>(512, 100), std::vector<int8_t>(512, 100), 1.0f / 65536).as_int8, 78);
+  EXPECT_EQ(run(1, 1, {5}, {1}, 0.5f).scaled[0], 2.5f);
+  EXPECT_EQ(run(1, 1, {5}, {1}, -0.5f).scaled[0], 0);
+  for (const auto& [sum, stored] : {std::pair{-5, 0}, {100, 100}, {200, 200}, {300, 255}}) EXPECT_EQ(run(1, 1, {static_cast<int8_t>(sum / 5)}, {5}, 1).as_uint8[0], stored);
+  EXPECT_EQ(run(1, 1, std::vector<int8_t>(512, 100), std::vector<int8_t>(512, 100), 1.0f / 65536).as_int8[0], 78);
 
   const auto a = uniform<int8_t>(64 * 64, 1), b = uniform<int8_t>(64 * 64, 2);
-  const auto [d, result] = this->template out<float>(64, 64);
-  ASSERT_TRUE(gemm(this->executor(), this->in(a, 64, 64), transposed(this->in(b, 64, 64)), store(d, relu(acc * 0.37f))).ok());
+  const auto values = run(64, 64, a, b, 0.37f).scaled;
   std::vector<int8_t> turned(64 * 64);
   for (std::size_t i = 0; i < 64; ++i)
     for (std::size_t j = 0; j < 64; ++j) turned[i * 64 + j] = b[j * 64 + i];
   const auto want = product_of({64, 64, 64}, a, turned);
-  const auto values = result->values();
   for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], std::max(0.0f, static_cast<float>(want.value[i]) * 0.37f));
 }
+
+/// For what depends on the epilogue alone.
+using compact = config<tile<64, 64, 128>, warp_tile<32, 32>, stages<3>>;
 
 TYPED_TEST(gemm_integer_epilogue, integer_sums_beyond_24_bits_stay_integers) {
   const auto zero = this->in(std::vector<int8_t>(32), 1, 32);
   const auto c = this->in(std::vector<int32_t>{16777217}, 1, 1);
   const auto [d, result] = this->template out<int32_t>(1, 1);
-  ASSERT_TRUE(gemm(this->executor(), zero, transposed(zero), store(d, axpby(1, acc, 1, c))).ok());
+  ASSERT_TRUE(gemm<compact>(this->executor(), zero, transposed(zero), store(d, axpby(1, acc, 1, c))).ok());
   EXPECT_EQ(result->values()[0], 16777217);
 }
 
@@ -59,7 +62,7 @@ TYPED_TEST(gemm_integer_epilogue, gelu_of_scaled_integers) {
   const auto va = this->in(a, m, k), vb = this->in(b, k, n);
   const auto [half, halves] = this->template out<f16>(m, n);
   const auto [byte, bytes] = this->template out<int8_t>(m, n);
-  ASSERT_TRUE(gemm(this->executor(), va, vb, store(half, gelu(acc * scale)), store(byte, gelu(acc * scale) * 16.0f)).ok());
+  ASSERT_TRUE(gemm<compact>(this->executor(), va, vb, store(half, gelu(acc * scale)), store(byte, gelu(acc * scale) * 16.0f)).ok());
   const auto h = halves->values();
   const auto q = bytes->values();
   for (std::size_t i = 0; i < h.size(); ++i) {
@@ -98,7 +101,7 @@ TYPED_TEST(gemm_integer_epilogue, zero_points_and_scales_of_quantised_operands) 
 }
 TYPED_TEST(gemm_integer_epilogue, a_zero_point_of_ten) {
   const auto [d, result] = this->template out<int32_t>(1, 1);
-  ASSERT_TRUE(gemm(this->executor(), this->in(std::vector<int8_t>{10, 12}, 1, 2), this->in(std::vector<int8_t>{3, 4}, 2, 1), store(d, acc - 10 * 7)).ok());
+  ASSERT_TRUE(gemm<compact>(this->executor(), this->in(std::vector<int8_t>{10, 12}, 1, 2), this->in(std::vector<int8_t>{3, 4}, 2, 1), store(d, acc - 10 * 7)).ok());
   EXPECT_EQ(result->values()[0], 8);
 }
 

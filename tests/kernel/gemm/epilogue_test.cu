@@ -8,6 +8,10 @@ template <class E>
 class gemm_epilogue : public with_views<E> {};
 TYPED_TEST_SUITE(gemm_epilogue, executors, executor_names);
 
+/// For what depends on the expression alone; one default call stands for each kind of kernel.
+using scalars = config<tile<32, 32, 32>, warp_tile<16, 16>, stages<4>, instructions::simt>;
+using compact = config<tile<64, 64, 64>, warp_tile<32, 32>, stages<3>>;
+
 // EPI-01, EPI-02: square, so that rows and columns taken for each other would still fit.
 TYPED_TEST(gemm_epilogue, biases_for_rows_and_for_columns) {
   const auto zero = this->in(std::vector<float>(3 * 2), 3, 2), also = this->in(std::vector<float>(2 * 3), 2, 3);
@@ -18,7 +22,7 @@ TYPED_TEST(gemm_epilogue, biases_for_rows_and_for_columns) {
   const auto [by_column, columns] = this->template out<float>(3, 3);
   const auto [by_three, threes] = this->template out<float>(3, 3);
   const auto [by_matrix, matrices] = this->template out<float>(3, 3);
-  const status s = gemm(this->executor(), zero, also, store(by_row, acc + per_row(one)), store(by_column, acc + per_column(one)), store(by_three, acc + per_column(three)),
+  const status s = gemm<scalars>(this->executor(), zero, also, store(by_row, acc + per_row(one)), store(by_column, acc + per_column(one)), store(by_three, acc + per_column(three)),
                         store(by_matrix, axpby(1.0f, acc, 1.0f, stretched)));
   ASSERT_TRUE(s.ok()) << s.message();
   expect_matrix(rows->values(), 3, 3, [](index_t i, index_t) { return i + 1; });
@@ -38,7 +42,7 @@ TYPED_TEST(gemm_epilogue, bias_and_residual) {
     expect_matrix(result->values(), m, n, [](index_t i, index_t j) { return 1 + j + i; });  // all sums are exact
   };
   check(automatic{});
-  check(config<tile<32, 32, 32>, warp_tile<16, 16>, stages<4>, instructions::simt>{});
+  check(scalars{});
 }
 
 // GEMM-16: a scale for each row, and nothing read behind the last.
@@ -55,19 +59,19 @@ TYPED_TEST(gemm_epilogue, scales_for_rows_and_columns_of_8_bit_floats) {
 // GEMM-10: beta = 0 reads nothing, whatever lies in D; in place otherwise.
 TYPED_TEST(gemm_epilogue, beta_times_what_was_there) {
   constexpr index_t m = 33, n = 17, k = 9;
-  const auto run = [&](auto type) {
+  const auto run = [&](auto type, auto pinned) {
     using T = decltype(type);
     const auto a = this->in(std::vector<T>(m * k, value_of<T>(1)), m, k), b = this->in(std::vector<T>(k * n, value_of<T>(1)), k, n);
     const auto [d, result] = this->template out<T>(m, n);  // NaN
-    ASSERT_TRUE(gemm(this->executor(), a, b, store(d, axpby(1.0f, acc, 0.0f, d))).ok());
+    ASSERT_TRUE(gemm<decltype(pinned)>(this->executor(), a, b, store(d, axpby(1.0f, acc, 0.0f, d))).ok());
     expect_matrix(result->values(), m, n, [](index_t, index_t) { return 9; });
-    ASSERT_TRUE(gemm(this->executor(), a, b, store(d, axpby(1.0f, acc, 1.0f, d))).ok());
+    ASSERT_TRUE(gemm<decltype(pinned)>(this->executor(), a, b, store(d, axpby(1.0f, acc, 1.0f, d))).ok());
     expect_matrix(result->values(), m, n, [](index_t, index_t) { return 18; });
-    ASSERT_TRUE(gemm(this->executor(), a, b, store(d, axpby(2.0f, acc, 0.5f, d))).ok());
+    ASSERT_TRUE(gemm<decltype(pinned)>(this->executor(), a, b, store(d, axpby(2.0f, acc, 0.5f, d))).ok());
     expect_matrix(result->values(), m, n, [](index_t, index_t) { return 27; });
   };
-  run(float{});
-  run(f16{});
+  run(float{}, scalars{});
+  run(f16{}, automatic{});
 }
 
 struct column_number {
@@ -79,8 +83,8 @@ TYPED_TEST(gemm_epilogue, residual_in_place) {
   constexpr index_t m = 65, n = 33, k = 17;
   const auto a = this->in(std::vector<float>(m * k, 1), m, k), b = this->in(std::vector<float>(k * n, 1), k, n);
   const auto [d, result] = this->template out<float>(m, n);
-  ASSERT_TRUE(gemm(this->executor(), a, b, store(d, map(column_number{}, acc))).ok());
-  ASSERT_TRUE(gemm(this->executor(), a, b, store(d, acc + elem(d))).ok());
+  ASSERT_TRUE(gemm<scalars>(this->executor(), a, b, store(d, map(column_number{}, acc))).ok());
+  ASSERT_TRUE(gemm<scalars>(this->executor(), a, b, store(d, acc + elem(d))).ok());
   expect_matrix(result->values(), m, n, [](index_t, index_t j) { return 17 + j; });
 }
 
@@ -93,7 +97,7 @@ TYPED_TEST(gemm_epilogue, operand_read_again_by_the_epilogue) {
   const auto want = product_of({size, size, size}, values, other);
   const auto [d, result] = this->template out<float>(size, size);
   const auto stretched = view_on<TypeParam>(three.data, {size, size}, {0, 0});
-  ASSERT_TRUE(gemm(this->executor(), a, b, store(d, acc + elem(a) * elem(stretched))).ok());
+  ASSERT_TRUE(gemm<compact>(this->executor(), a, b, store(d, acc + elem(a) * elem(stretched))).ok());
   const auto seen = result->values();
   for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(as_double(seen[i]), want.value[i] + 3 * as_double(values[i]));
 }
@@ -104,7 +108,7 @@ TYPED_TEST(gemm_epilogue, nan_and_infinity_survive) {
   const auto a = this->in(std::vector<float>{nan, -1, 0, 2, -inf, inf}, 6, 1), b = this->in(std::vector<float>{1}, 1, 1);
   const auto [d, rectified] = this->template out<float>(6, 1);
   const auto [c, clamped] = this->template out<float>(6, 1);
-  ASSERT_TRUE(gemm(this->executor(), a, b, store(d, relu(acc)), store(c, clamp(acc, 0.0f, 6.0f))).ok());
+  ASSERT_TRUE(gemm<scalars>(this->executor(), a, b, store(d, relu(acc)), store(c, clamp(acc, 0.0f, 6.0f))).ok());
   const auto expect_same = [](const std::vector<float>& seen, std::vector<float> want) {
     for (std::size_t i = 0; i < 6; ++i) EXPECT_TRUE(std::isnan(want[i]) ? std::isnan(seen[i]) : seen[i] == want[i]) << i << ": " << seen[i];
   };

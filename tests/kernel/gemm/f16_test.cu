@@ -6,9 +6,13 @@ namespace {
 
 KILN_ON_EXECUTORS(gemm_f16);
 
+using compact = config<tile<64, 64, 64>, warp_tile<32, 32>, stages<3>>;
+using large = config<tile<128, 128, 64>, warp_tile<64, 64>, stages<3>>;
+using persistent = config<tile<128, 64, 64>, stages<4>, warp_specialized>;
+
 TYPED_TEST(gemm_f16, rows_times_rows) { expect_products<f16, f16, f16, by_rows, by_rows>(*this, 11); }
 TYPED_TEST(gemm_f16, rows_times_columns) { expect_products<f16, f16, float, by_rows, by_columns>(*this, 12); }
-TYPED_TEST(gemm_f16, columns_times_rows) { expect_products<f16, f16, f16, by_columns, by_rows>(*this, 13); }
+TYPED_TEST(gemm_f16, columns_times_rows) { expect_products<f16, f16, f16, by_columns, by_rows, by_rows, large>(*this, 13); }
 TYPED_TEST(gemm_f16, columns_times_columns_into_columns) { expect_products<f16, f16, f16, by_columns, by_columns, by_columns>(*this, 14); }
 TYPED_TEST(gemm_f16, without_any_unit_stride) { expect_products<f16, f16, f16, spread_out, spread_out, spread_out>(*this, 15); }
 
@@ -40,16 +44,16 @@ TYPED_TEST(gemm_f16, sums_beyond_the_range_of_float16_cancel) {
 }
 
 /// One row, or one column, of ones and K = 1 beside beta * C: more tiles than an axis of a grid can count.
-template <class Fixture, class E, bool Row>
-void expect_long(Fixture& test, const E& ex, index_t length, std::bool_constant<Row>) {
+template <class Config, class Fixture, class E>
+void expect_long(Fixture& test, const E& ex, index_t length, bool row) {
   const auto values = matrix_of<f16>(1, length, [](index_t, index_t j) { return j % 32; });
   auto &a = test.template input<f16>(std::vector<f16>{value_of<f16>(1)}), &b = test.template input<f16>(values);
   auto& c = test.template input<f16>(std::vector<f16>(values.size(), value_of<f16>(1)));
   auto& d = test.template output<f16>(values.size());
-  const index_t m = Row ? 1 : length, n = Row ? length : 1;
+  const index_t m = row ? 1 : length, n = row ? length : 1;
   const auto one = view_on<E>(a.data(), 1, 1), many = view_on<E>(b.data(), m == 1 ? 1 : m, m == 1 ? n : 1);
   const auto sink = store(view_on<E>(d.data(), m, n), axpby(1.0f, acc, 1.0f, view_on<E>(c.data(), m, n)));
-  const status s = Row ? gemm(ex, one, many, sink) : gemm(ex, many, one, sink);
+  const status s = row ? gemm<Config>(ex, one, many, sink) : gemm<Config>(ex, many, one, sink);
   ASSERT_TRUE(s.ok()) << s.message();
   expect_matrix(d.values(), 1, length, [](index_t, index_t j) { return j % 32 + 1; });
 }
@@ -57,8 +61,10 @@ void expect_long(Fixture& test, const E& ex, index_t length, std::bool_constant<
 // GEMM-14
 TYPED_TEST(gemm_f16, long_rows_and_columns_Slow) {
   const index_t length = TypeParam::on_host ? 256 * 1024 + 3 : 256 * 65536 + 3;
-  expect_long(*this, this->executor(), length, std::true_type{});
-  expect_long(*this, this->executor(), length, std::false_type{});
+  expect_long<compact>(*this, this->executor(), length, true);
+  expect_long<compact>(*this, this->executor(), length, false);
+  if constexpr (!TypeParam::on_host)
+    if (no_hopper_here<TypeParam>().empty()) expect_long<persistent>(*this, this->executor(), length, true);
 }
 
 }  // namespace
