@@ -8,6 +8,12 @@
 /// int8, uint8 with an exact int32 accumulator, which wraps past 2^31. Strides and alignment are free. Sinks: store,
 /// reduce_rows, reduce_columns.
 ///
+/// Hopper multiplies 8-bit operands only where K runs along memory in both, at 16-byte multiples. Others are served by the
+/// kernels for 8.0; weights that are used often are copied once, `b` being [k, n] with k along memory:
+///
+///     auto b = transposed(pitched(device_view(packed, n, k), pitch));  // pitch: k, rounded up to a multiple of 16
+///     status s = copy(device(stream), w, b);                           // copy.hpp; w is [k, n], row-major
+///
 /// A zero extent of the output is a success with nothing launched; with k = 0 the sinks get accumulators of 0.
 ///
 /// `gemm<config<...>>` pins a configuration (kernel/gemm/config.hpp). One with warp_specialized runs on the host as well if
