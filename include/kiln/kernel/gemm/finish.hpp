@@ -37,7 +37,8 @@ struct staged_finish {
                           Acc&& sums, scratch& memory) {
     KILN_UNROLL
     for (int chunk = 0; chunk < Math::chunks; ++chunk) {
-      warp.each([&](int lane) {
+      warp.each([&](int thread) {
+        const int lane = lane_here(thread);
         KILN_UNROLL
         for (int q = 0; q < products; ++q) {
           const accumulator* c = sums(lane, q) + chunk * Math::chunk_registers;
@@ -55,7 +56,8 @@ struct staged_finish {
           reduce(warp, p, sink, p.partials[decltype(number)::value], batch, first, chunk, row_part, col_part, memory);
           sync(warp);  // a later sink may overwrite what other lanes of the reduction still read
         } else {
-          warp.each([&](int lane) {
+          warp.each([&](int thread) {
+            const int lane = lane_here(thread);
             KILN_UNROLL
             for (int i = 0; i < per_lane; ++i) {
               place at;
@@ -72,6 +74,9 @@ struct staged_finish {
   }
 
  private:
+  /// The lane, known to be one of 32: no signs to extend, and nothing that is made of it waits in a register through the products.
+  KILN_FN static int lane_here(int thread) { return here(thread) & 31; }
+
   /// The lane's `i`-th vector of the chunk, or false where it is outside D.
   template <class Warp>
   KILN_FN static bool read(Warp warp, int lane, int i, const Arguments& p, index_t batch, coord first, int chunk,
@@ -94,7 +99,8 @@ struct staged_finish {
     if constexpr (Sink::over ==
                   reduced_axis::columns) {  // one result per row: fold a vector, then the lanes of the row
       fragments<value, per_lane, Warp> sums;
-      warp.each([&](int lane) {
+      warp.each([&](int thread) {
+        const int lane = lane_here(thread);
         KILN_UNROLL
         for (int i = 0; i < per_lane; ++i) {
           place at;
@@ -104,7 +110,8 @@ struct staged_finish {
         }
       });
       group_reduce<vectors_of_row>(warp, sums, combine);
-      warp.each([&](int lane) {
+      warp.each([&](int thread) {
+        const int lane = lane_here(thread);
         if (lane % vectors_of_row != 0) return;
         KILN_UNROLL
         for (int i = 0; i < per_lane; ++i) {
@@ -114,7 +121,8 @@ struct staged_finish {
         }
       });
     } else {  // one result per column: fold the chunk's rows, one column a lane
-      warp.each([&](int lane) {
+      warp.each([&](int thread) {
+        const int lane = lane_here(thread);
         for (int c = lane; c < vectors_of_row; c += 32) {
           vec<value, 8> sum;
           KILN_UNROLL

@@ -75,7 +75,7 @@ struct hopper_finish {
       KILN_UNROLL
       for (int b = 0; b < Rows / 64; ++b) {
         group.template split<32>([&](auto warp) {
-          const int in_group = warp.number() % 4;
+          const int in_group = here(warp.number()) & 3;
           KILN_UNROLL
           for (int c = 0; c < Cols / strip; ++c) {
             staged::run(
