@@ -7,12 +7,6 @@ namespace {
 
 using namespace glm_test;
 
-double rms_error(const std::vector<float>& got, const std::vector<float>& want) {
-  double sum = 0;
-  for (std::size_t i = 0; i < want.size(); ++i) sum += std::pow(double(got.at(i)) - double(want[i]), 2);
-  return std::sqrt(sum / double(want.size()));
-}
-
 KILN_ON_EXECUTORS(GlmHalf);
 
 TYPED_TEST(GlmHalf, Bfloat16IsAsNearAsTransformersIs) {
@@ -63,19 +57,6 @@ TYPED_TEST(GlmHalf, Float16SumsInFloat32) {
   const sequence prompt{35, 97, 72, 102, 60, 19, 46};
   const auto want = reference(made.config, made.reference_weights()).run(prompt).logits;
   EXPECT_LT(relative_error(all_logits(forward, prompt), {want.begin(), want.end()}), 2e-2);
-}
-
-TYPED_TEST(GlmHalf, SlowMiddleModelInBfloat16IsAsNearAsTransformersIs) {
-  const made_model made("mid-glm");
-  const glm::safetensors_file values(model_folder("mid-glm") / "golden.safetensors");
-  const auto hf = golden_json("mid-glm").at("hf_bfloat16");
-  const double largest = hf["logits_vs_ref_f64"]["rel_to_max"], rms = hf["rms_error"];
-  auto forward = made.load<kiln::bf16>(this->executor());
-  // Only the first two prompts were chosen so that no two logits are closer than bfloat16 can tell apart.
-  check_middle_model(forward, values, TypeParam::on_host ? 2 : 16, 2, [&](const auto& got, const auto& want) {
-    EXPECT_LT(relative_error(got, want), 2 * largest);
-    EXPECT_LT(rms_error(got, want), 2 * rms);
-  });
 }
 
 }  // namespace

@@ -93,6 +93,13 @@ inline std::vector<float> golden_values(const glm::safetensors_file& file, const
   return {begin, begin + static_cast<std::ptrdiff_t>(each)};
 }
 
+/// Root of the mean of squared differences.
+inline double rms_error(const std::vector<float>& got, const std::vector<float>& want) {
+  double sum = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) sum += std::pow(double(got.at(i)) - double(want[i]), 2);
+  return std::sqrt(sum / double(want.size()));
+}
+
 /// max|got - want| / max|want|; infinite where sizes differ or a value is not finite.
 inline double relative_error(const std::vector<float>& got, const std::vector<float>& want) {
   if (got.size() != want.size()) return INFINITY;

@@ -86,34 +86,4 @@ std::vector<float> all_logits(glm::forward<T, Executor>& forward, const sequence
   return forward.logits();
 }
 
-/// Runs all prompts of the middle model as one ragged batch: `near(got, want)` for each prompt's last logits, then
-/// `count` greedy tokens, which have to be the golden ones for the first `sure` prompts.
-template <class T, class Executor, class Near>
-void check_middle_model(glm::forward<T, Executor>& forward, const glm::safetensors_file& values, std::size_t count,
-                        std::size_t sure, Near near) {
-  const auto prompts = golden_prompts(values);
-  std::vector<sequence> next;
-  for (const auto& p : prompts) next.push_back(p.ids);
-  auto cache = forward.make_cache(kiln::index_t(prompts.size()), 100);
-  for (std::size_t i = 0; i < count; ++i) {
-    forward.run(next, cache, glm::positions::last);
-    if (i == 0) {
-      const auto logits = forward.logits();
-      const std::size_t vocabulary = logits.size() / prompts.size();
-      for (std::size_t b = 0; b < prompts.size(); ++b) {
-        const auto at = logits.begin() + std::ptrdiff_t(b * vocabulary);
-        near(std::vector<float>(at, at + std::ptrdiff_t(vocabulary)),
-             golden_values(values, prompts[b], "ref.last_logits"));
-      }
-    }
-    const sequence chosen = forward.greedy();
-    for (std::size_t b = 0; b < prompts.size(); ++b) {
-      if (b < sure) {
-        EXPECT_EQ(chosen[b], prompts[b].greedy[i]) << "prompt " << b << ", token " << i;
-      }
-      next[b] = {prompts[b].greedy[i]};
-    }
-  }
-}
-
 }  // namespace glm_test

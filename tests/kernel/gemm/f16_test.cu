@@ -43,29 +43,5 @@ TYPED_TEST(gemm_f16, sums_beyond_the_range_of_float16_cancel) {
   }
 }
 
-/// One row, or one column, of ones and K = 1 beside beta * C: more tiles than an axis of a grid can count.
-template <class Config, class Fixture, class E>
-void expect_long(Fixture& test, const E& ex, index_t length, bool row) {
-  const auto values = matrix_of<f16>(1, length, [](index_t, index_t j) { return j % 32; });
-  auto &a = test.template input<f16>(std::vector<f16>{value_of<f16>(1)}), &b = test.template input<f16>(values);
-  auto& c = test.template input<f16>(std::vector<f16>(values.size(), value_of<f16>(1)));
-  auto& d = test.template output<f16>(values.size());
-  const index_t m = row ? 1 : length, n = row ? length : 1;
-  const auto one = view_on<E>(a.data(), 1, 1), many = view_on<E>(b.data(), m == 1 ? 1 : m, m == 1 ? n : 1);
-  const auto sink = store(view_on<E>(d.data(), m, n), axpby(1.0f, acc, 1.0f, view_on<E>(c.data(), m, n)));
-  const status s = row ? gemm<Config>(ex, one, many, sink) : gemm<Config>(ex, many, one, sink);
-  ASSERT_TRUE(s.ok()) << s.message();
-  expect_matrix(d.values(), 1, length, [](index_t, index_t j) { return j % 32 + 1; });
-}
-
-// GEMM-14
-TYPED_TEST(gemm_f16, long_rows_and_columns_Slow) {
-  const index_t length = TypeParam::on_host ? 256 * 1024 + 3 : 256 * 65536 + 3;
-  expect_long<compact>(*this, this->executor(), length, true);
-  expect_long<compact>(*this, this->executor(), length, false);
-  if constexpr (!TypeParam::on_host)
-    if (no_hopper_here<TypeParam>().empty()) expect_long<persistent>(*this, this->executor(), length, true);
-}
-
 }  // namespace
 }  // namespace kiln::test

@@ -32,18 +32,6 @@ TYPED_TEST(gemm_float, without_products_the_sums_are_zero) {
   expect_matrix(multiplied<float, by_rows, by_rows>(*this, this->executor(), {33, 17, 0, 2}, std::vector<float>{}, std::vector<float>{}), 66, 17, [](index_t, index_t) { return 0; });
 }
 
-// GEMM-13
-TYPED_TEST(gemm_float, batches_beyond_65535_Slow) {
-  for (const index_t batch : {65535, 65536, 65537, 131073})
-    for (const index_t size : {1, 16}) {
-      if (TypeParam::on_host && (size != 1 || batch != 65537)) continue;
-      const index_t k = size == 1 ? 1 : 8;
-      const auto a = matrix_of<float>(batch, size * k, [](index_t b, index_t) { return b % 7; });
-      const auto d = multiplied<float, by_rows, by_rows>(*this, this->executor(), {size, size, k, batch}, a, std::vector<float>(static_cast<std::size_t>(batch * k * size), 2));
-      expect_matrix(d, batch, size * size, [&](index_t b, index_t) { return 2 * k * (b % 7); });
-    }
-}
-
 // A matrix B serves every batch, and so does a matrix A; M, N and K differ.
 TYPED_TEST(gemm_float, one_matrix_for_all_batches) {
   using E = TypeParam;
