@@ -1,8 +1,9 @@
-// Launches: errors become a status, the caller's pending error stays the caller's, and the trace sees what ran.
+// Launches: errors become a status, the caller's pending error stays the caller's, and captured work has no time. All
+// of it is the device's; the host's compiler sees an empty file.
+#if defined(__CUDACC__)
 #include <kiln/core/trace.hpp>
 #include <kiln/kernel/launch.hpp>
-#include <kiln/norm.hpp>
-#include <kiln/softmax.hpp>
+#include <kiln/reduce.hpp>
 #include <string>
 
 #include "tests/kernel/rows/bounds.hpp"
@@ -10,37 +11,9 @@
 namespace kiln::test {
 namespace {
 
-KILN_ON_EXECUTORS(launches);
-
-TYPED_TEST(launches, trace_sees_each_launch_that_ran) {
-  std::vector<trace::launch_record> seen;
-  const trace::sink sink{[](void* to, const trace::launch_record& r) {
-                           static_cast<std::vector<trace::launch_record>*>(to)->push_back(r);
-                         },
-                         &seen};
-  auto &sum = this->template output<float>(20), &out = this->template output<float>(20);
-  const auto x = view_on<TypeParam>(this->input(uniform<float>(20, 1)).data(), 4, 5);
-  const auto w = view_on<TypeParam>(this->input(uniform<float>(5, 2)).data(), 5);
-  const auto s = view_on<TypeParam>(sum.data(), 4, 5), y = view_on<TypeParam>(out.data(), 4, 5);
-  ASSERT_EQ(trace::set_sink(&sink), nullptr);
-  const status good = add_rms_norm(this->executor(), x, x, w, s, y, 1e-5f);
-  const status bad = add_rms_norm(this->executor(), x, x, w, y, y, 1e-5f);
-  EXPECT_EQ(trace::set_sink(nullptr), &sink);
-  const status unseen = softmax(this->executor(), x, y);
-  EXPECT_TRUE(good.ok() && unseen.ok() && !bad.ok());
-  ASSERT_EQ(seen.size(), 1u);
-  EXPECT_STREQ(seen[0].program, "add_rms_norm");
-  EXPECT_STREQ(seen[0].fused, "residual add");
-  EXPECT_EQ(seen[0].bytes, (4 * 20 + 5) * 4.0);
-  EXPECT_EQ(seen[0].on_host, TypeParam::on_host);
-  EXPECT_GE(seen[0].seconds, 0);
-  EXPECT_LT(seen[0].seconds, 10);
-}
-
-#if defined(__CUDACC__)
 __global__ void fill_blocks(int* out, index_t count) {
   const index_t i = static_cast<index_t>(blockIdx.x) +
-                  static_cast<index_t>(gridDim.x) * (blockIdx.y + static_cast<index_t>(gridDim.y) * blockIdx.z);
+                    static_cast<index_t>(gridDim.x) * (blockIdx.y + static_cast<index_t>(gridDim.y) * blockIdx.z);
   if (threadIdx.x == 0 && i < count) out[i] = 1;
 }
 
@@ -48,16 +21,16 @@ class device_launches : public on_executor<device> {};
 
 // RUN-09
 TEST_F(device_launches, a_stale_error_is_neither_ours_nor_cleared) {
-  auto& out = this->template output<float>(8);
+  auto& out = this->template output<float>(1);
   const auto x = device_view(this->input(uniform<float>(8, 3)).data(), 1, 8);
   void* p = nullptr;
   ASSERT_NE(cudaMalloc(&p, std::size_t{1} << 60), cudaSuccess);
   const cudaError_t stale = cudaPeekAtLastError();
   ASSERT_NE(stale, cudaSuccess);
-  const status good = softmax(executor(), x, device_view(out.data(), 1, 8));
+  const status good = row_reduce<reduction::sum>(executor(), x, device_view(out.data(), 1));
   EXPECT_TRUE(good.ok()) << good.message();
   EXPECT_EQ(cudaPeekAtLastError(), stale);
-  const status bad = softmax(executor(), x, device_view(out.data(), 1, 7));
+  const status bad = row_reduce<reduction::sum>(executor(), x, device_view(out.data(), 0));
   EXPECT_EQ(bad.code(), errc::bad_shape);
   EXPECT_EQ(cudaGetLastError(), stale);
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
@@ -92,7 +65,7 @@ TEST_F(device_launches, grids_follow_the_limits_of_each_axis) {
 }
 
 TEST_F(device_launches, work_inside_a_capture_has_no_time_and_is_captured) {
-  auto& out = this->template output<float>(8);
+  auto& out = this->template output<float>(1);
   const auto x = device_view(this->input(std::vector<float>(8, 1.0f)).data(), 1, 8);
   double seconds = 0;
   const trace::sink sink{[](void* to, const trace::launch_record& r) { *static_cast<double*>(to) = r.seconds; },
@@ -103,7 +76,7 @@ TEST_F(device_launches, work_inside_a_capture_has_no_time_and_is_captured) {
   ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
   ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
   trace::set_sink(&sink);
-  const status s = softmax(device(stream), x, device_view(out.data(), 1, 8));
+  const status s = row_reduce<reduction::sum>(device(stream), x, device_view(out.data(), 1));
   trace::set_sink(nullptr);
   ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
   EXPECT_TRUE(s.ok()) << s.message();
@@ -111,12 +84,12 @@ TEST_F(device_launches, work_inside_a_capture_has_no_time_and_is_captured) {
   ASSERT_EQ(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess);
   ASSERT_EQ(cudaGraphLaunch(exec, stream), cudaSuccess);
   ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
-  for (float v : out.values()) EXPECT_EQ(v, 0.125f);
+  EXPECT_EQ(out.values()[0], 8);
   (void)cudaGraphExecDestroy(exec);
   (void)cudaGraphDestroy(graph);
   (void)cudaStreamDestroy(stream);
 }
-#endif
 
 }  // namespace
 }  // namespace kiln::test
+#endif

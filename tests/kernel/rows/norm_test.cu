@@ -1,5 +1,6 @@
 // RMSNorm, its sum with a residual, and LayerNorm against float64, and the reports of others about them.
 #include <array>
+#include <kiln/core/trace.hpp>
 #include <kiln/norm.hpp>
 
 #include "tests/kernel/rows/bounds.hpp"
@@ -65,6 +66,54 @@ reference layer_reference(const std::vector<double>& x, const std::vector<double
 
 constexpr float epsilon = 1e-5f;
 
+// Types beyond the first few take one kernel on the device instead of the seven that a public call chooses from: the
+// choice does not depend on the type, and each kernel costs its time to compile. That one takes aligned rows of up to
+// 8192 elements.
+template <bool Public, class Policy = round_at_store, class E, class X, class W, class Y>
+status rms_norm_of(const E& ex, const X& x, const W& w, const Y& y, float eps) {
+  if constexpr (Public || E::on_host) {
+    return rms_norm<Policy>(ex, x, w, y, eps);
+  } else {
+    using program =
+        rows::rms_norm_program<typename X::value_type, typename W::value_type, typename Y::value_type, Policy::when>;
+    return rows::run_pinned<rows::one_block, 8>(
+        ex, "rms_norm", program{rows::input_of(x), rows::shared_line(w), rows::operand_of(y), eps}, rows::count(x),
+        rows::length(x));
+  }
+}
+template <bool Public, class Policy = round_at_store, class E, class X, class W, class T, class Y>
+status add_rms_norm_of(const E& ex, const X& x, const X& residual, const W& w, const T& sum, const Y& y, float eps) {
+  if constexpr (Public || E::on_host) {
+    return add_rms_norm<Policy>(ex, x, residual, w, sum, y, eps);
+  } else {
+    using element = typename X::value_type;
+    using program = rows::add_rms_norm_program<element, element, typename W::value_type, typename T::value_type,
+                                               typename Y::value_type, Policy::when>;
+    return rows::run_pinned<rows::one_block, 8>(
+        ex, "add_rms_norm",
+        program{rows::input_of(x), rows::input_of(residual), rows::shared_line(w), rows::operand_of(sum),
+                rows::operand_of(y), eps},
+        rows::count(x), rows::length(x));
+  }
+}
+template <bool Public, class E, class X, class W, class Y>
+status layer_norm_of(const E& ex, const X& x, const W& w, const W& b, const Y& y, float eps) {
+  if constexpr (Public || E::on_host) {
+    return layer_norm(ex, x, w, b, y, eps);
+  } else {
+    using weight = typename W::value_type;
+    using program = rows::layer_norm_program<typename X::value_type, weight, weight, typename Y::value_type>;
+    return rows::run_pinned<rows::one_block, 8>(
+        ex, "layer_norm",
+        program{rows::input_of(x), rows::shared_line(w), rows::shared_line(b), rows::operand_of(y), eps},
+        rows::count(x), rows::length(x));
+  }
+}
+template <class T>
+inline constexpr bool is_float = std::is_same_v<T, float>;
+template <class T>
+inline constexpr bool is_f16 = std::is_same_v<T, f16>;
+
 template <class T, class Test>
 void check_norms(Test& test, std::size_t rows, std::size_t cols, std::uint64_t seed, double offset) {
   SCOPED_TRACE(std::string(name_of<T>()) + ", " + std::to_string(rows) + " x " + std::to_string(cols));
@@ -85,16 +134,21 @@ void check_norms(Test& test, std::size_t rows, std::size_t cols, std::uint64_t s
   auto &rms = test.template output<T>(rows * cols), &stored = test.template output<T>(rows * cols);
   auto &added = test.template output<T>(rows * cols), &layer = test.template output<T>(rows * cols);
   const auto on = [&](auto& o) { return view_on<E>(o.data(), rows, cols); };
-  ASSERT_TRUE(rms_norm(test.executor(), xv, wv, on(rms), epsilon).ok());
-  ASSERT_TRUE(add_rms_norm(test.executor(), xv, rv, wv, on(stored), on(added), epsilon).ok());
-  ASSERT_TRUE(layer_norm(test.executor(), xv, wv, bv, on(layer), epsilon).ok());
+  ASSERT_TRUE(rms_norm_of<!is_f16<T>>(test.executor(), xv, wv, on(rms), epsilon).ok());
+  ASSERT_TRUE(add_rms_norm_of<!is_f16<T>>(test.executor(), xv, rv, wv, on(stored), on(added), epsilon).ok());
+  const bool layer_too = is_float<T> || E::on_host || (cols % 8 == 0 && cols <= 8192);
+  if (layer_too) {
+    ASSERT_TRUE(layer_norm_of<is_float<T>>(test.executor(), xv, wv, bv, on(layer), epsilon).ok());
+  }
   const double e = static_cast<double>(epsilon);
   const auto r1 = rms_reference<T>(xd, wd, e, 0), r2 = rms_reference<T>(sum, wd, e, unit),
              r3 = layer_reference<T>(xd, wd, bd, e);
   EXPECT_TRUE(near(rms.values(), r1.value, r1.bound)) << "rms_norm";
   EXPECT_TRUE(near(stored.values(), sum, sum_bound)) << "sum";
   EXPECT_TRUE(near(added.values(), r2.value, r2.bound)) << "add_rms_norm";
-  EXPECT_TRUE(near(layer.values(), r3.value, r3.bound)) << "layer_norm";
+  if (layer_too) {
+    EXPECT_TRUE(near(layer.values(), r3.value, r3.bound)) << "layer_norm";
+  }
 }
 
 TYPED_TEST(norm_rows, agree_with_float64_at_every_length) {
@@ -103,7 +157,7 @@ TYPED_TEST(norm_rows, agree_with_float64_at_every_length) {
        sizes{1, 2, 7, 8, 33, 46, 64, 65, 128, 180, 1000, 1024, 3584, 4096, 5120, 8192, 13696, 33000}) {
     const std::size_t rows = cols > 2000 ? 2 : 19;
     check_norms<float>(*this, rows, cols, ++seed, 0);
-    check_norms<f16>(*this, rows, cols, ++seed, 0);
+    if (TypeParam::on_host || (cols % 8 == 0 && cols <= 8192)) check_norms<f16>(*this, rows, cols, ++seed, 0);
     check_norms<bf16>(*this, rows, cols, ++seed, 0);
   }
 }
@@ -118,9 +172,10 @@ std::vector<double> rms_of(Test& test, const std::vector<double>& row, float eps
   std::vector<T> x;
   for (double v : row) x.push_back(value_of<T>(v));
   auto& out = test.template output<T>(x.size());
-  const status s = rms_norm(test.executor(), view_on<E>(test.input(x).data(), 1, x.size()),
-                            view_on<E>(test.input(std::vector<T>(x.size(), value_of<T>(1))).data(), x.size()),
-                            view_on<E>(out.data(), 1, x.size()), eps);
+  const status s =
+      rms_norm_of<!is_f16<T>>(test.executor(), view_on<E>(test.input(x).data(), 1, x.size()),
+                              view_on<E>(test.input(std::vector<T>(x.size(), value_of<T>(1))).data(), x.size()),
+                              view_on<E>(out.data(), 1, x.size()), eps);
   EXPECT_TRUE(s.ok()) << s.message();
   return as_double(out.values());
 }
@@ -129,10 +184,11 @@ std::vector<double> layer_of(Test& test, const std::vector<double>& row, float e
   std::vector<T> x;
   for (double v : row) x.push_back(value_of<T>(v));
   auto& out = test.template output<T>(x.size());
-  const status s = layer_norm(test.executor(), view_on<E>(test.input(x).data(), 1, x.size()),
-                              view_on<E>(test.input(std::vector<T>(x.size(), value_of<T>(1))).data(), x.size()),
-                              view_on<E>(test.input(std::vector<T>(x.size(), value_of<T>(bias))).data(), x.size()),
-                              view_on<E>(out.data(), 1, x.size()), eps);
+  const status s =
+      layer_norm_of<is_float<T>>(test.executor(), view_on<E>(test.input(x).data(), 1, x.size()),
+                                 view_on<E>(test.input(std::vector<T>(x.size(), value_of<T>(1))).data(), x.size()),
+                                 view_on<E>(test.input(std::vector<T>(x.size(), value_of<T>(bias))).data(), x.size()),
+                                 view_on<E>(out.data(), 1, x.size()), eps);
   EXPECT_TRUE(s.ok()) << s.message();
   return as_double(out.values());
 }
@@ -148,10 +204,11 @@ TYPED_TEST(norm_rows, f16_squares_do_not_overflow) {
   const auto half = this->input(std::vector<f16>(2048, f16(500.0f))).data();
   const auto residual = this->input(std::vector<f16>(2048, f16(500.0f))).data();
   auto &sum = this->template output<f16>(2048), &out = this->template output<f16>(2048);
-  ASSERT_TRUE(add_rms_norm(this->executor(), view_on<TypeParam>(half, 1, 2048), view_on<TypeParam>(residual, 1, 2048),
-                           view_on<TypeParam>(this->input(std::vector<f16>(2048, f16(1.0f))).data(), 2048),
-                           view_on<TypeParam>(sum.data(), 1, 2048), view_on<TypeParam>(out.data(), 1, 2048), epsilon)
-                  .ok());
+  ASSERT_TRUE(
+      add_rms_norm_of<false>(this->executor(), view_on<TypeParam>(half, 1, 2048), view_on<TypeParam>(residual, 1, 2048),
+                             view_on<TypeParam>(this->input(std::vector<f16>(2048, f16(1.0f))).data(), 2048),
+                             view_on<TypeParam>(sum.data(), 1, 2048), view_on<TypeParam>(out.data(), 1, 2048), epsilon)
+          .ok());
   for (f16 v : sum.values()) EXPECT_EQ(as_double(v), 1000);
   for (f16 v : out.values()) EXPECT_EQ(as_double(v), 1);
 }
@@ -175,8 +232,20 @@ TYPED_TEST(norm_rows, float_magnitudes_near_the_ends_of_the_range) {
       EXPECT_NEAR(rms[c], c % 2 == 0 ? 1 : -1, 8 * unit) << m;
     }
   }
-  const auto tiny = rms_of<float, TypeParam>(*this, {1e-30, -1e-30, 1e-30, -1e-30}, 0.0f);
-  for (std::size_t c = 0; c < 4; ++c) EXPECT_NEAR(tiny[c], c % 2 == 0 ? 1 : -1, 16 * unit);
+  for (double m : {1e-30, 1e-38, 1e-20}) {
+    const std::vector<double> row{m, -m, m, -m};
+    const auto layer = layer_of<float, TypeParam>(*this, row, 0.0f, 0),
+               rms = rms_of<float, TypeParam>(*this, row, 0.0f);
+    for (std::size_t c = 0; c < 4; ++c) {
+      EXPECT_NEAR(layer[c], c % 2 == 0 ? 1 : -1, 16 * unit) << m;
+      EXPECT_NEAR(rms[c], c % 2 == 0 ? 1 : -1, 16 * unit) << m;
+    }
+  }
+  // Equal values have no variance, wherever they lie; epsilon makes them 0.
+  for (double m : {0.0, 1e-30, 1e30, -3e38})
+    for (float e : {1e-12f, 1e-20f, 1e-30f})
+      for (double v : layer_of<float, TypeParam>(*this, std::vector<double>(5, m), e, 0.25))
+        EXPECT_EQ(v, 0.25) << m << " " << e;
   for (double v : rms_of<float, TypeParam>(*this, {1, INFINITY, 2}, epsilon)) EXPECT_TRUE(std::isnan(v) || v == 0);
   for (double v : rms_of<float, TypeParam>(*this, {1, NAN, 2}, epsilon)) EXPECT_TRUE(std::isnan(v));
   for (double v : layer_of<float, TypeParam>(*this, {1, NAN, 2}, epsilon, 0)) EXPECT_TRUE(std::isnan(v));
@@ -207,13 +276,14 @@ TYPED_TEST(norm_rows, narrow_types_are_within_an_ulp_of_float64) {
 template <class T, class E, class Test>
 void check_odd_hidden(Test& test) {
   for (std::size_t cols : sizes{1, 2, 7, 8, 46, 63, 64, 96, 180, 1000, 3584, 3585, 5120, 8192, 13696}) {
+    if (is_f16<T> && !E::on_host && (cols % 8 != 0 || cols > 8192)) continue;
     const auto one = value_of<T>(1);
     const auto in = test.input(std::vector<T>(3 * cols, one)).data(),
                residual = test.input(std::vector<T>(3 * cols, one)).data();
     auto &sum = test.template output<T>(3 * cols), &out = test.template output<T>(3 * cols);
-    ASSERT_TRUE(add_rms_norm(test.executor(), view_on<E>(in, 3, cols), view_on<E>(residual, 3, cols),
-                             view_on<E>(test.input(std::vector<T>(cols, one)).data(), cols),
-                             view_on<E>(sum.data(), 3, cols), view_on<E>(out.data(), 3, cols), 0.0f)
+    ASSERT_TRUE(add_rms_norm_of<!is_f16<T>>(test.executor(), view_on<E>(in, 3, cols), view_on<E>(residual, 3, cols),
+                                            view_on<E>(test.input(std::vector<T>(cols, one)).data(), cols),
+                                            view_on<E>(sum.data(), 3, cols), view_on<E>(out.data(), 3, cols), 0.0f)
                     .ok());
     for (T v : sum.values()) ASSERT_EQ(as_double(v), 2) << cols;
     for (T v : out.values()) ASSERT_NEAR(as_double(v), 1, 4 * unit) << cols;
@@ -324,13 +394,15 @@ TYPED_TEST(norm_rows, weight_follows_the_rounding_policy) {
   ASSERT_TRUE(rms_norm(this->executor(), x, w, view_on<TypeParam>(out.data(), 1, 2), 1e-6f).ok());
   EXPECT_EQ(as_double(out.values()[0]), -0.84375);
   ASSERT_TRUE(
-      rms_norm(this->executor(), x, w, view_on<TypeParam>(out.data(), 1, 2), 1e-6f, round_before_weight{}).ok());
+      (rms_norm_of<false, round_before_weight>(this->executor(), x, w, view_on<TypeParam>(out.data(), 1, 2), 1e-6f)
+           .ok()));
   EXPECT_EQ(as_double(out.values()[0]), -0.83984375);
   const auto zero = view_on<TypeParam>(this->input(std::vector<bf16>(2, bf16(0.0f))).data(), 1, 2);
   auto& sum = this->template output<bf16>(2);
-  ASSERT_TRUE(add_rms_norm<round_before_weight>(this->executor(), x, zero, w, view_on<TypeParam>(sum.data(), 1, 2),
-                                                view_on<TypeParam>(out.data(), 1, 2), 1e-6f)
-                  .ok());
+  ASSERT_TRUE(
+      (add_rms_norm_of<false, round_before_weight>(this->executor(), x, zero, w, view_on<TypeParam>(sum.data(), 1, 2),
+                                                   view_on<TypeParam>(out.data(), 1, 2), 1e-6f)
+           .ok()));
   EXPECT_EQ(as_double(out.values()[0]), -0.83984375);
 }
 
@@ -373,12 +445,78 @@ TYPED_TEST(norm_rows, empty_shapes_succeed_and_the_next_call_works) {
     const auto wv = view_on<TypeParam>(w, n);
     EXPECT_TRUE(rms_norm(this->executor(), x, wv, y, epsilon).ok());
     EXPECT_TRUE(layer_norm(this->executor(), x, wv, wv, y, epsilon).ok());
+    EXPECT_TRUE(add_rms_norm(this->executor(), x, x, wv, y, view_on<TypeParam>(out.data() + 8, m, n), epsilon).ok());
   }
   EXPECT_TRUE(out.untouched());
   ASSERT_TRUE(rms_norm(this->executor(), view_on<TypeParam>(in, 1, 8), view_on<TypeParam>(w, 8),
                        view_on<TypeParam>(out.data(), 1, 8), 0.0f)
                   .ok());
   for (float v : out.values()) EXPECT_NEAR(static_cast<double>(v), 1, 4 * unit);
+}
+
+TYPED_TEST(norm_rows, shapes_nulls_and_options_are_named) {
+  auto& out = this->template output<float>(24);
+  const auto x = view_on<TypeParam>(this->input(uniform<float>(24, 1)).data(), 4, 6);
+  const auto w = view_on<TypeParam>(this->input(uniform<float>(6, 2)).data(), 6);
+  const auto y = view_on<TypeParam>(out.data(), 4, 6);
+  const auto null = view_on<TypeParam>(static_cast<const float*>(nullptr), 6);
+  EXPECT_EQ(rms_norm(this->executor(), x, view_on<TypeParam>(w.data, 5), y, 1e-5f).message(),
+            "bad shape: operand `weight`: has 5 elements, needs 6 (the columns of `x`)");
+  EXPECT_EQ(rms_norm(this->executor(), x, null, y, 1e-5f).message(),
+            "null pointer: operand `weight`: data is null, needs 6 elements");
+  EXPECT_EQ(add_rms_norm(this->executor(), x, view_on<TypeParam>(x.data, 3, 6), w, y, y, 1e-5f).message(),
+            "bad shape: operand `residual`: axis 0 has extent 3, needs 4 as in `x`");
+  EXPECT_EQ(layer_norm(this->executor(), x, w, view_on<TypeParam>(w.data, 2), y, 1e-5f).message(),
+            "bad shape: operand `bias`: has 2 elements, needs 6 (the columns of `x`)");
+  for (float bad : {-1e-5f, NAN, INFINITY}) {
+    const status s = rms_norm(this->executor(), x, w, y, bad);
+    EXPECT_EQ(s.code(), errc::bad_option);
+    EXPECT_NE(s.message().find("`epsilon`: saw " + std::to_string(bad)), std::string::npos) << s.message();
+  }
+  EXPECT_TRUE(out.untouched());
+}
+
+TYPED_TEST(norm_rows, outputs_that_share_memory_are_refused) {
+  guarded_output<float, typename TypeParam::space> buffer(uniform<float>(100, 4));
+  float* p = buffer.data();
+  const auto x = view_on<TypeParam>(p, 4, 6);
+  const auto w = view_on<TypeParam>(p + 60, 6);
+  const auto apart = view_on<TypeParam>(p + 30, 4, 6);
+  const auto refused = [](const status& s, const char* what) {
+    EXPECT_EQ(s.code(), errc::overlap) << s.message();
+    EXPECT_NE(s.message().find(what), std::string::npos) << s.message();
+  };
+  refused(rms_norm(this->executor(), x, w, view_on<TypeParam>(p + 50, 4, 6), 0.1f),
+          "`out`: shares memory with `weight`");
+  refused(add_rms_norm(this->executor(), x, x, w, apart, apart, 0.1f), "`out`: shares memory with `sum`");
+  refused(add_rms_norm(this->executor(), x, apart, w, view_on<TypeParam>(p + 36, 4, 6), x, 0.1f),
+          "`sum`: shares memory with `residual`");
+  EXPECT_TRUE(buffer.untouched());
+}
+
+TYPED_TEST(norm_rows, trace_sees_each_launch_that_ran) {
+  std::vector<trace::launch_record> seen;
+  const trace::sink sink{[](void* to, const trace::launch_record& r) {
+                           static_cast<std::vector<trace::launch_record>*>(to)->push_back(r);
+                         },
+                         &seen};
+  auto &sum = this->template output<float>(20), &out = this->template output<float>(20);
+  const auto x = view_on<TypeParam>(this->input(uniform<float>(20, 1)).data(), 4, 5);
+  const auto w = view_on<TypeParam>(this->input(uniform<float>(5, 2)).data(), 5);
+  const auto s = view_on<TypeParam>(sum.data(), 4, 5), y = view_on<TypeParam>(out.data(), 4, 5);
+  ASSERT_EQ(trace::set_sink(&sink), nullptr);
+  const status good = add_rms_norm(this->executor(), x, x, w, s, y, 1e-5f);
+  const status bad = add_rms_norm(this->executor(), x, x, w, y, y, 1e-5f);
+  EXPECT_EQ(trace::set_sink(nullptr), &sink);
+  const status unseen = rms_norm(this->executor(), x, w, y, 1e-5f);
+  EXPECT_TRUE(good.ok() && unseen.ok() && !bad.ok());
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_STREQ(seen[0].program, "add_rms_norm");
+  EXPECT_STREQ(seen[0].fused, "residual add");
+  EXPECT_EQ(seen[0].bytes, (4 * 20 + 5) * 4.0);
+  EXPECT_EQ(seen[0].on_host, TypeParam::on_host);
+  EXPECT_GE(seen[0].seconds, 0);
+  EXPECT_LT(seen[0].seconds, 10);
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ struct layer_norm_program {
     const auto count = static_cast<float>(one.length());
     const float start = one.first();
     float unit = 1, shift = start, mean = 0, squares = 0;
-    for (int attempt = 0; attempt < 2; ++attempt) {
+    for (int attempt = 0;; ++attempt) {
       shift = start * unit;
       const float u = unit, s = shift;
       mean = one.reduce(
@@ -181,8 +181,13 @@ struct layer_norm_program {
       const float m = mean;
       squares = one.reduce(
           0.0f, [=](float a, float v, index_t) { return a + (v * u - s - m) * (v * u - s - m); }, sum_of{});
-      if (is_finite(squares)) break;
-      unit = large_unit;
+      if (attempt == 1) break;
+      if (!is_finite(squares))
+        unit = large_unit;
+      else if (squares < 0x1p-80f && epsilon < 0x1p-60f && magnitude(start) < 0x1p40f)
+        unit = small_unit;
+      else
+        break;
     }
     const float factor = inverse_root(squares / count + epsilon * unit * unit);
     one.map([&](index_t c, int n, const chunk<X, Row::width>& kept) {
