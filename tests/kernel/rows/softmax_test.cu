@@ -222,6 +222,30 @@ TYPED_TEST(softmax_rows, any_strides_equal_the_packed_copy) {
   for (std::size_t i = 0; i < 32; ++i) EXPECT_EQ(y[i / 16 * 32 + i % 16], z[i]);
 }
 
+// ROW-18: rows of 92 bytes on either side, and views that start off by one element.
+TYPED_TEST(softmax_rows, misaligned_rows_are_written_right) {
+  const std::size_t rows = 5, cols = 46;
+  for (auto [in_pitch, out_pitch, in_first, out_first] :
+       {std::array<std::size_t, 4>{48, 46, 0, 0}, {46, 48, 0, 0}, {48, 48, 1, 0}, {48, 48, 0, 1}}) {
+    const auto x = uniform<bf16>(rows * in_pitch, 9);
+    std::vector<bf16> packed, got;
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t c = 0; c < cols; ++c) packed.push_back(x[r * in_pitch + c]);
+    auto& out = this->template output<bf16>(rows * out_pitch, prefill::nan, out_first);
+    ASSERT_TRUE(
+        softmax(this->executor(),
+                pitched_on<TypeParam>(this->input(x, in_first).data(), rows, cols, static_cast<index_t>(in_pitch)),
+                pitched_on<TypeParam>(out.data(), rows, cols, static_cast<index_t>(out_pitch)))
+            .ok());
+    EXPECT_TRUE(out.wrote_only([&, pitch = out_pitch](std::size_t i) { return i % pitch < cols; }));
+    const auto y = out.values();
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t c = 0; c < cols; ++c) got.push_back(y[r * out_pitch + c]);
+    const auto expected = softmax_reference<bf16>(packed, rows, cols, 1, false);
+    EXPECT_TRUE(near(got, expected.value, expected.bound));
+  }
+}
+
 TYPED_TEST(softmax_rows, columns_of_a_transposed_view_are_rows) {
   const std::size_t m = 33, n = 70;
   const auto x = uniform<float>(m * n, 5);
