@@ -17,6 +17,7 @@ import sys
 import time
 
 import torch
+import torch._dynamo
 import torch.nn.functional as F
 
 BEYOND_L2, MOST_SETS, EPSILON = 192 << 20, 64, 1e-5
