@@ -40,7 +40,7 @@ status check_part(int number, const In& in, const Out& out, index_t& begin) {
 template <int Axis, class Executor, class Out, class... In>
 status concatenate_parts(const Executor& ex, const Out& out, const In&... in) {
   KILN_TRY(check_view("concatenate", "the result", out));
-  KILN_TRY(check_writable("concatenate", "the result", out));
+  KILN_TRY(check_writable("concatenate", "the result", plain(out)));
   int number = 0;
   index_t begin = 0;
   status s;

@@ -58,14 +58,15 @@ status copy(const Executor& ex, const From& from, const To& to) {
     if constexpr (is_mapped_v<From>) {
       return elementwise::map_inlined(ex, "copy", same, bundle_of(to), from);
     } else {
-      bool done = false;
-      status s = elementwise::copy_transposed(ex, from, to, done);
-      if (done) return s;
+      const auto move = [&](const auto& in, const auto& out) {
+        bool done = false;
+        status s = elementwise::copy_transposed(ex, in, out, done);
+        return done ? s : elementwise::map_tensors(ex, "copy", same, bundle_of(out), in);
+      };
       if constexpr (std::is_same_v<from_type, to_type>)
-        return elementwise::map_tensors(ex, "copy", same, bundle_of(elementwise::as_bits(to)),
-                                        elementwise::as_bits(from));
+        return move(elementwise::as_bits(from), elementwise::as_bits(to));
       else
-        return elementwise::map_tensors(ex, "copy", same, bundle_of(to), from);
+        return move(from, to);
     }
   }
 }

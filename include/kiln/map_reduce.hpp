@@ -81,19 +81,22 @@ status reduce(const Executor& ex, const View& view, const tensor<Out, 1, S, U>& 
     static_assert(here,
                   "reduce: both views need to lie in the executor's memory: host_view for kiln::host, device_view for "
                   "kiln::device");
-    constexpr bool plain = std::is_trivially_copyable_v<A> && std::is_default_constructible_v<A>;
-    static_assert(plain, "reduce: init, the accumulator, needs to be trivially copyable and default constructible");
+    constexpr bool simple = std::is_trivially_copyable_v<A> && std::is_default_constructible_v<A>;
+    static_assert(simple, "reduce: init, the accumulator, needs to be trivially copyable and default constructible");
     constexpr bool folds = elementwise::folds_to<View, Map, Op, A>;
     static_assert(folds,
                   "reduce: map needs to take one element, op two accumulators, and both to return what converts to the "
                   "type of init");
-    if constexpr (here && folds && plain) {
+    if constexpr (here && folds && simple) {
       using namespace elementwise;
       KILN_TRY(elementwise::check_view("reduce", "the view", view));
       KILN_TRY(elementwise::check_view("reduce", "the result", result));
       if (result.extents[0] != 1)
         return fail(errc::bad_shape, "reduce: the result has ", result.extents[0], " elements, needs 1");
-      KILN_TRY(check_outside("reduce", "the result", result, "the view", view));
+      if constexpr (is_tensor_v<View>)
+        KILN_TRY(check_apart("reduce", "the result", plain(result), "the view", plain(view)));
+      else
+        KILN_TRY(check_outside("reduce", "the result", result, "the view", view));
       const auto source = make_source(view);
       const index_t blocks = max_of<index_t>(1, partials_of(source.plan.items()));
       const std::size_t needed = partial_bytes<A>(blocks);

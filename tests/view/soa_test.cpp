@@ -127,6 +127,21 @@ TEST(soa_view, slices_and_selections_share_the_arrays) {
   EXPECT_EQ(column<mass>(p).extent(0), 4);
 }
 
+TEST(soa_view, views_are_zipped_and_iterated_in_step) {
+  particles data;
+  std::vector<double> force{1, 2, 3, 4};
+  std::vector<std::int32_t> number{7, 8, 9, 10}, five(5);
+  const auto all = zipped(select<position, mass>(data.view()), host_soa<const double>(force.data(), 4), host_soa<label>(number.data(), 4));
+  static_assert(std::is_same_v<decltype(all), const soa<position, mass, const double, label>>);
+  for (auto [at, m, f, n] : slice(all, 1, 3)) {
+    at[0] = m + static_cast<float>(f);
+    n = n + static_cast<int>(f);
+  }
+  EXPECT_EQ(data.x, (std::vector<float>{0, 4, 6, 3}));
+  EXPECT_EQ(number, (std::vector<std::int32_t>{7, 10, 12, 10}));
+  EXPECT_EQ(zipped(data.view(), host_soa<label>(five.data(), 5)).size(), -1);
+}
+
 TEST(soa_view, plain_types_are_fields_by_number) {
   std::vector<float> a{1, 2};
   std::vector<float> b{3, 4};

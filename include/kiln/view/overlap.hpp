@@ -13,13 +13,35 @@ enum class overlap { none, same, partial };
 
 namespace detail {
 
+/// A view without its types, so that what looks at memory is compiled once. It refers to the view.
+struct plain_view {
+  const void* data;
+  const index_t *extents, *strides;
+  int rank, unit;
+  std::int64_t bytes, alignment;  ///< of one element
+
+  index_t stride(int axis) const { return axis == unit ? 1 : strides[axis]; }
+  index_t size() const {
+    index_t n = 1;
+    for (int a = 0; a < rank; ++a) n *= extents[a];
+    return n;
+  }
+};
+
+inline constexpr int most_axes = 16;
+
+template <class T, int R, class S, int U>
+plain_view plain(const tensor<T, R, S, U>& v) {
+  static_assert(R <= most_axes, "calls that look for overlap take views of at most 16 axes");
+  return {v.data, v.extents, v.strides, R, U, static_cast<std::int64_t>(sizeof(T)), static_cast<std::int64_t>(alignof(T))};
+}
+
 /// The axes of a view that have more than one element, in bytes, with all strides made positive.
-template <int Rank>
 struct footprint {
   std::uint64_t first = 0;  ///< lowest address
   std::int64_t bytes = 0;   ///< of one element
   int axes = 0;
-  std::int64_t extent[Rank] = {}, stride[Rank] = {};
+  std::int64_t extent[most_axes], stride[most_axes];
 
   /// Bytes from the first element to behind the last.
   std::int64_t span() const {
@@ -37,18 +59,21 @@ struct footprint {
   }
 };
 
-template <class T, int R, class S, int U>
-footprint<R> footprint_of(const tensor<T, R, S, U>& v) {
-  footprint<R> f;
+inline footprint footprint_of(const plain_view& v) {
+  footprint f;
   f.first = reinterpret_cast<std::uint64_t>(v.data);
-  f.bytes = static_cast<std::int64_t>(sizeof(T));
-  for (int a = 0; a < R; ++a) {
+  f.bytes = v.bytes;
+  for (int a = 0; a < v.rank; ++a) {
     std::int64_t stride = v.stride(a) * f.bytes;
-    if (v.extent(a) <= 1 || stride == 0) continue;
-    if (stride < 0) f.first -= static_cast<std::uint64_t>((v.extent(a) - 1) * -stride), stride = -stride;
-    f.extent[f.axes] = v.extent(a), f.stride[f.axes++] = stride;
+    if (v.extents[a] <= 1 || stride == 0) continue;
+    if (stride < 0) f.first -= static_cast<std::uint64_t>((v.extents[a] - 1) * -stride), stride = -stride;
+    f.extent[f.axes] = v.extents[a], f.stride[f.axes++] = stride;
   }
   return f;
+}
+template <class T, int R, class S, int U>
+footprint footprint_of(const tensor<T, R, S, U>& v) {
+  return footprint_of(plain(v));
 }
 
 constexpr std::int64_t common_divisor(std::int64_t a, std::int64_t b) { return b == 0 ? a : common_divisor(b, a % b); }
@@ -56,19 +81,17 @@ constexpr std::int64_t common_divisor(std::int64_t a, std::int64_t b) { return b
 /// True if no byte belongs to both. Where all axes whose strides are multiples of a period only repeat what lies within
 /// it, two views share memory only if one period of theirs does: that tells two column ranges of one matrix apart, or
 /// real and imaginary parts side by side.
-template <int R, int Q>
-bool are_apart(const footprint<R>& x, const footprint<Q>& y) {
+inline bool are_apart(const footprint& x, const footprint& y) {
   const std::int64_t distance = static_cast<std::int64_t>(y.first - x.first);
   if (distance >= x.span() || -distance >= y.span()) return true;
   const auto within = [&](std::int64_t period) {
-    const footprint<R> in_x = x.within(period);
-    const footprint<Q> in_y = y.within(period);
+    const footprint in_x = x.within(period), in_y = y.within(period);
     if (in_x.axes == x.axes && in_y.axes == y.axes) return false;
     const std::int64_t a = in_x.span(), b = in_y.span();
     const std::int64_t after = (distance % period + period) % period;
     for (const std::int64_t d : {after, after - period}) {
       const std::int64_t from = d < 0 ? d : 0, to = d + b > a ? d + b : a;
-      footprint<Q> moved = in_y;
+      footprint moved = in_y;
       moved.first = x.first + static_cast<std::uint64_t>(d);
       if (to - from <= period && are_apart(in_x, moved)) return true;
     }
@@ -85,35 +108,23 @@ bool are_apart(const footprint<R>& x, const footprint<Q>& y) {
   return false;
 }
 
-}  // namespace detail
-
-/// Slices of one buffer that interleave, such as column ranges of a pitched matrix, are told apart by the part of the
-/// pitch that each covers. Views in different memories, and views without elements, share nothing.
-template <class T, int R, class S, int U, class T2, int R2, class S2, int U2>
-overlap overlaps(const tensor<T, R, S, U>& x, const tensor<T2, R2, S2, U2>& y) {
-  if constexpr (!std::is_same_v<S, S2>) {
-    return overlap::none;
-  } else {
-    if (x.empty() || y.empty() || x.data == nullptr || y.data == nullptr) return overlap::none;
-    if constexpr (R == R2 && sizeof(T) == sizeof(T2)) {
-      bool same = static_cast<const void*>(x.data) == static_cast<const void*>(y.data);
-      for (int a = 0; a < R; ++a)
-        same = same && x.extent(a) == y.extent(a) && (x.extent(a) == 1 || x.stride(a) == y.stride(a));
-      if (same) return overlap::same;
-    }
-    const auto f = detail::footprint_of(x);
-    const auto g = detail::footprint_of(y);
-    return detail::are_apart(f, g) ? overlap::none : overlap::partial;
+/// Of two views in one memory.
+inline overlap overlaps(const plain_view& x, const plain_view& y) {
+  if (x.size() == 0 || y.size() == 0 || x.data == nullptr || y.data == nullptr) return overlap::none;
+  if (x.rank == y.rank && x.bytes == y.bytes) {
+    bool same = x.data == y.data;
+    for (int a = 0; a < x.rank; ++a)
+      same = same && x.extents[a] == y.extents[a] && (x.extents[a] == 1 || x.stride(a) == y.stride(a));
+    if (same) return overlap::same;
   }
+  return are_apart(footprint_of(x), footprint_of(y)) ? overlap::none : overlap::partial;
 }
 
-/// True if two different coordinates may have the same address: a stride of zero, or rows closer than they are long.
-template <class T, int R, class S, int U>
-bool overlaps_itself(const tensor<T, R, S, U>& v) {
-  if (v.empty()) return false;
-  for (int a = 0; a < R; ++a)
-    if (v.extent(a) > 1 && v.stride(a) == 0) return true;
-  auto f = detail::footprint_of(v);
+inline bool overlaps_itself(const plain_view& v) {
+  if (v.size() == 0) return false;
+  for (int a = 0; a < v.rank; ++a)
+    if (v.extents[a] > 1 && v.stride(a) == 0) return true;
+  footprint f = footprint_of(v);
   // From the smallest stride to the largest, each must step over all that the ones before it cover.
   std::int64_t covered = f.bytes;
   for (int done = 0; done < f.axes; ++done) {
@@ -126,6 +137,24 @@ bool overlaps_itself(const tensor<T, R, S, U>& v) {
     f.stride[next] = f.stride[done], f.extent[next] = f.extent[done];
   }
   return false;
+}
+
+}  // namespace detail
+
+/// Slices of one buffer that interleave, such as column ranges of a pitched matrix, are told apart by the part of the
+/// pitch that each covers. Views in different memories, and views without elements, share nothing.
+template <class T, int R, class S, int U, class T2, int R2, class S2, int U2>
+overlap overlaps(const tensor<T, R, S, U>& x, const tensor<T2, R2, S2, U2>& y) {
+  if constexpr (!std::is_same_v<S, S2>)
+    return overlap::none;
+  else
+    return detail::overlaps(detail::plain(x), detail::plain(y));
+}
+
+/// True if two different coordinates may have the same address: a stride of zero, or rows closer than they are long.
+template <class T, int R, class S, int U>
+bool overlaps_itself(const tensor<T, R, S, U>& v) {
+  return detail::overlaps_itself(detail::plain(v));
 }
 
 }  // namespace kiln

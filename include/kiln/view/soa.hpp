@@ -243,6 +243,31 @@ KILN_FN constexpr auto select(const soa_view<Space, Fields...>& v) {
   return r;
 }
 
+/// The fields of both views side by side: `for (auto [x, v, force] : zipped(p, f))`. Views of different lengths give one
+/// of -1 elements.
+template <class Space, class... A, class... B>
+KILN_FN constexpr auto zipped(const soa_view<Space, A...>& a, const soa_view<Space, B...>& b) {
+  soa_view<Space, A..., B...> r;
+  r.count = a.count == b.count ? a.count : -1;
+  const auto set = [](auto& to, const auto& from) {
+    for (std::size_t c = 0; c < sizeof(to) / sizeof(to[0]); ++c) to[c] = from[c];
+  };
+  [&]<std::size_t... I, std::size_t... J>(std::index_sequence<I...>, std::index_sequence<J...>) {
+    (set(detail::leaf<I>(r.arrays), detail::leaf<I>(a.arrays)), ...);
+    (set(detail::leaf<sizeof...(A) + J>(r.arrays), detail::leaf<J>(b.arrays)), ...);
+  }
+  (std::index_sequence_for<A...>{}, std::index_sequence_for<B...>{});
+#if defined(KILN_DEBUG)
+  r.name = a.name;
+#endif
+  return r;
+}
+template <class Space, class... A, class... B, class... More>
+  requires(sizeof...(More) >= 1)
+KILN_FN constexpr auto zipped(const soa_view<Space, A...>& a, const soa_view<Space, B...>& b, const More&... more) {
+  return zipped(zipped(a, b), more...);
+}
+
 /// One array as a view of its own: `column<position>(p, 2)` is z.
 template <class Tag, class Space, class... Fields>
 KILN_FN constexpr auto column(const soa_view<Space, Fields...>& v, int component = 0) {

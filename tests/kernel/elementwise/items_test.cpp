@@ -68,6 +68,18 @@ TEST(item_plan, counts_in_64_bits) {
   EXPECT_EQ(where(plan.items() - 1), (std::pair<index_t, index_t>{rows - 1, inner - 1}));
 }
 
+// VEW-08: a grid that strides past 2^31 reaches its last tile and ends.
+TEST(stride_over, counters_pass_2_to_the_31_and_stop) {
+  const index_t step = index_t{1} << 20;
+  for (const index_t end : {(index_t{1} << 31) - 1, index_t{1} << 31, (index_t{1} << 31) + 1, (index_t{1} << 32) + step + 3}) {
+    index_t calls = 0, last = -1;
+    stride_over(step - 1, step, end, [&](index_t i) { ++calls, last = i; });
+    EXPECT_EQ(calls, (end - (step - 1) + step - 1) / step);
+    EXPECT_EQ(last, step - 1 + (calls - 1) * step);
+    EXPECT_TRUE(last < end && last + step >= end);
+  }
+}
+
 TEST(loop_nest, packed_views_become_one_loop_and_broadcasts_stay_two) {
   const index_t shape[3] = {4, 5, 6};
   const index_t both[2][3] = {{30, 6, 1}, {30, 6, 1}};

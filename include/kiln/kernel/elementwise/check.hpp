@@ -24,25 +24,40 @@ constexpr const auto& nth_of(const First& first, const Rest&... rest) {
 template <class Executor, class... Views>
 inline constexpr bool in_memory_of = (std::is_same_v<typename Views::space, typename Executor::space> && ...);
 
+// What only looks at extents, strides and addresses takes plain views: it is compiled once for all types and ranks.
+using kiln::detail::plain;
+using kiln::detail::plain_view;
+
 /// "[3, 4]".
+inline std::string list_text(const plain_view& v, bool strides) {
+  std::string s = "[";
+  for (int a = 0; a < v.rank; ++a) s += (a == 0 ? "" : ", ") + std::to_string(strides ? v.stride(a) : v.extents[a]);
+  return s + "]";
+}
+inline std::string shape_text(const plain_view& v) { return list_text(v, false); }
 template <class T, int R, class S, int U>
 std::string shape_text(const tensor<T, R, S, U>& v) {
-  std::string s = "[";
-  for (int a = 0; a < R; ++a) s += (a == 0 ? "" : ", ") + std::to_string(v.extents[a]);
-  return s + "]";
+  return shape_text(plain(v));
 }
 
 /// No negative extent, and data where there are elements. `argument` is how the call names the view: "input 2".
-template <class T, int R, class S, int U>
-status check_view(std::string_view call, std::string_view argument, const tensor<T, R, S, U>& v) {
-  for (int a = 0; a < R; ++a)
+inline status check_view(std::string_view call, std::string_view argument, const plain_view& v) {
+  for (int a = 0; a < v.rank; ++a)
     if (v.extents[a] < 0)
       return fail(errc::bad_shape, call, ": ", argument, " has extents ", std::string_view(shape_text(v)),
                   ", needs extents of 0 or more (a wrong slice, step or index leaves -1)");
-  if (!v.empty() && v.data == nullptr)
+  if (v.size() == 0) return {};
+  if (v.data == nullptr)
     return fail(errc::null_pointer, call, ": ", argument, " has extents ", std::string_view(shape_text(v)),
                 " and null data");
-  return check_element_alignment(v, std::string(call) + ": " + std::string(argument));
+  const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(v.data) % static_cast<std::uintptr_t>(v.alignment));
+  if (off == 0) return {};
+  return fail(errc::bad_alignment, call, ": ", argument, " is at an address that is ", off,
+              " bytes past a multiple of its element's ", v.alignment, ", needs such a multiple");
+}
+template <class T, int R, class S, int U>
+status check_view(std::string_view call, std::string_view argument, const tensor<T, R, S, U>& v) {
+  return check_view(call, argument, plain(v));
 }
 
 template <class Space, class... Fields>
@@ -83,39 +98,57 @@ status check_view(std::string_view call, std::string_view argument, const aos_vi
 }
 
 /// The same extents as `model`, which the call names `of`.
-template <class A, class B>
+inline status check_same_shape(std::string_view call, std::string_view argument, const plain_view& v,
+                               std::string_view of, const plain_view& model) {
+  for (int a = 0; a < v.rank; ++a)
+    if (v.extents[a] != model.extents[a])
+      return fail(errc::bad_shape, call, ": ", argument, " has extents ", std::string_view(shape_text(v)), ", needs ",
+                  std::string_view(shape_text(model)), ", those of ", of);
+  return {};
+}
+template <record_view A, record_view B>
 status check_same_shape(std::string_view call, std::string_view argument, const A& v, std::string_view of,
                         const B& model) {
-  if constexpr (record_view<A>) {
-    if (v.count != model.count)
-      return fail(errc::bad_shape, call, ": ", argument, " has ", v.count, " elements, needs ", model.count,
-                  ", as many as ", of);
-  } else {
-    for (int a = 0; a < A::rank; ++a)
-      if (v.extents[a] != model.extents[a])
-        return fail(errc::bad_shape, call, ": ", argument, " has extents ", std::string_view(shape_text(v)), ", needs ",
-                    std::string_view(shape_text(model)), ", those of ", of);
-  }
-  return {};
+  if (v.count == model.count) return {};
+  return fail(errc::bad_shape, call, ": ", argument, " has ", v.count, " elements, needs ", model.count,
+              ", as many as ", of);
 }
 
 /// Every element has an address of its own: no repeated axis (stride 0), no rows that overlap.
-template <class T, int R, class S, int U>
-status check_writable(std::string_view call, std::string_view argument, const tensor<T, R, S, U>& v) {
-  if (!overlaps_itself(v)) return {};
-  std::string strides = "[";
-  for (int a = 0; a < R; ++a) strides += (a == 0 ? "" : ", ") + std::to_string(v.stride(a));
+inline status check_writable(std::string_view call, std::string_view argument, const plain_view& v) {
+  if (!kiln::detail::overlaps_itself(v)) return {};
   return fail(errc::bad_stride, call, ": ", argument, " has extents ", std::string_view(shape_text(v)), " and strides ",
-              std::string_view(strides), "], needs strides that give every element an address of its own");
+              std::string_view(list_text(v, true)), ", needs strides that give every element an address of its own");
 }
 
-/// An input is the result itself, element by element, or shares nothing with it.
-template <class In, class Out>
-status check_overlap(std::string_view call, std::string_view argument, const In& in, std::string_view of,
-                     const Out& out) {
-  if (overlaps(in, out) == overlap::partial)
-    return fail(errc::overlap, call, ": ", argument, " shares memory with ", of,
-                " at other coordinates, needs to be the same view or memory of its own");
+/// The memory of one view is not that of another.
+inline status check_apart(std::string_view call, std::string_view argument, const plain_view& v, std::string_view of,
+                          const plain_view& other) {
+  if (kiln::detail::overlaps(v, other) == overlap::none) return {};
+  return fail(errc::overlap, call, ": ", argument, " shares memory with ", of, ", needs memory of its own");
+}
+
+/// What a map asks of its views: results of one shape and apart, inputs of that shape, each of which is a result itself,
+/// element by element, or shares nothing with it.
+inline status check_map(std::string_view call, const plain_view* results, int count, const plain_view* inputs,
+                        int input_count) {
+  const auto name = [&](int k) { return count == 1 ? std::string("the result") : "result " + std::to_string(k + 1); };
+  const plain_view& model = results[0];
+  for (int k = 0; k < count; ++k) {
+    KILN_TRY(check_view(call, name(k), results[k]));
+    KILN_TRY(check_writable(call, name(k), results[k]));
+    KILN_TRY(check_same_shape(call, name(k), results[k], name(0), model));
+    for (int j = 0; j < k; ++j) KILN_TRY(check_apart(call, name(k), results[k], name(j), results[j]));
+  }
+  for (int i = 0; i < input_count; ++i) {
+    const std::string input = "input " + std::to_string(i + 1);
+    KILN_TRY(check_view(call, input, inputs[i]));
+    KILN_TRY(check_same_shape(call, input, inputs[i], name(0), model));
+    for (int k = 0; k < count; ++k)
+      if (kiln::detail::overlaps(inputs[i], results[k]) == overlap::partial)
+        return fail(errc::overlap, call, ": ", std::string_view(input), " shares memory with ",
+                    std::string_view(name(k)), " at other coordinates, needs to be the same view or memory of its own");
+  }
   return {};
 }
 
@@ -170,18 +203,14 @@ status check_components(std::string_view call, const Views&... views) {
 }
 
 /// A result of one element that lies in no component of the view.
-template <class Result, class View>
+template <class Result, record_view View>
 status check_outside(std::string_view call, std::string_view argument, const Result& result, std::string_view of,
                      const View& view) {
   bool shared = false;
-  if constexpr (is_tensor_v<View>) {
-    shared = overlaps(view, result) != overlap::none;
-  } else {
-    const tensor<const unsigned char, 2, host_space> bytes{
-        reinterpret_cast<const unsigned char*>(result.data), {1, static_cast<index_t>(sizeof(*result.data))}, {1, 1}};
-    each_component(view, 1,
-                   [&](const component_bytes& b) { shared = shared || overlaps(b.bytes, bytes) != overlap::none; });
-  }
+  const tensor<const unsigned char, 2, host_space> bytes{
+      reinterpret_cast<const unsigned char*>(result.data), {1, static_cast<index_t>(sizeof(*result.data))}, {1, 1}};
+  each_component(view, 1,
+                 [&](const component_bytes& b) { shared = shared || overlaps(b.bytes, bytes) != overlap::none; });
   if (shared) return fail(errc::overlap, call, ": ", argument, " shares memory with ", of, ", needs memory of its own");
   return {};
 }

@@ -113,30 +113,30 @@ template <bool Gather, int Axis, class Executor, class From, class Ids, class To
 status move_indexed(const Executor& ex, const char* call, const From& from, const Ids& ids, const To& to,
                     std::int32_t* flag) {
   constexpr int R = To::rank;
-  constexpr const char *plain_name = Gather ? "the result" : "the input",
+  constexpr const char *dense_name = Gather ? "the result" : "the input",
                        *listed_name = Gather ? "the input" : "the result";
-  KILN_TRY(check_view(call, "the result", to));
-  KILN_TRY(check_writable(call, "the result", to));
+  KILN_TRY(check_view(call, "the result", plain(to)));
+  KILN_TRY(check_writable(call, "the result", plain(to)));
   KILN_TRY(check_view(call, "the input", from));
   KILN_TRY(check_view(call, "the list of ids", ids));
-  const auto& plain = nth_of < Gather ? 1 : 0 > (from, to);
+  const auto& dense = nth_of < Gather ? 1 : 0 > (from, to);
   const auto& listed = nth_of < Gather ? 0 : 1 > (from, to);
   for (int a = 0; a < R; ++a)
-    if (a != Axis && plain.extents[a] != listed.extents[a])
-      return fail(errc::bad_shape, call, ": ", plain_name, " has extents ", std::string_view(shape_text(plain)),
+    if (a != Axis && dense.extents[a] != listed.extents[a])
+      return fail(errc::bad_shape, call, ": ", dense_name, " has extents ", std::string_view(shape_text(dense)),
                   " and ", listed_name, " ", std::string_view(shape_text(listed)),
                   ", needs equal ones on all axes but axis ", Axis);
-  const auto spread = spread_ids<R, Axis>(ids, plain.extents);
+  const auto spread = spread_ids<R, Axis>(ids, dense.extents);
   if constexpr (Ids::rank == R) {
-    KILN_TRY(check_same_shape(call, "the list of ids", spread, plain_name, plain));
-  } else if (spread.extents[Axis] != plain.extents[Axis]) {
-    return fail(errc::bad_shape, call, ": the ids have ", ids.extents[0], " elements, needs ", plain.extents[Axis],
-                ", the extent of axis ", Axis, " of ", plain_name);
+    KILN_TRY(check_same_shape(call, "the list of ids", plain(spread), dense_name, plain(dense)));
+  } else if (spread.extents[Axis] != dense.extents[Axis]) {
+    return fail(errc::bad_shape, call, ": the ids have ", ids.extents[0], " elements, needs ", dense.extents[Axis],
+                ", the extent of axis ", Axis, " of ", dense_name);
   }
-  KILN_TRY(check_outside(call, "the result", to, "the input", from));
-  KILN_TRY(check_outside(call, "the result", to, "the list of ids", ids));
+  KILN_TRY(check_apart(call, "the result", plain(to), "the input", plain(from)));
+  KILN_TRY(check_apart(call, "the result", plain(to), "the list of ids", plain(ids)));
   if constexpr (Executor::on_host) KILN_TRY(check_places(call, ids, listed.extents[Axis]));
-  if (plain.empty()) return {};
+  if (dense.empty()) return {};
 
   using map = indexed_map<Gather, R, typename From::value_type, typename To::value_type, typename Ids::value_type>;
   map work;
@@ -144,16 +144,16 @@ status move_indexed(const Executor& ex, const char* call, const From& from, cons
   work.extent = listed.extents[Axis], work.step = listed.stride(Axis);
   index_t strides[3][R];
   for (int a = 0; a < R; ++a)
-    strides[0][a] = plain.stride(a), strides[1][a] = a == Axis ? 0 : listed.stride(a), strides[2][a] = spread.stride(a);
-  work.nest = make_nest<R, 3>(plain.extents, strides);
-  const int sizes[] = {static_cast<int>(sizeof(*plain.data)), static_cast<int>(sizeof(*listed.data)), 0};
-  const void* const data[] = {plain.data, listed.data, nullptr};
+    strides[0][a] = dense.stride(a), strides[1][a] = a == Axis ? 0 : listed.stride(a), strides[2][a] = spread.stride(a);
+  work.nest = make_nest<R, 3>(dense.extents, strides);
+  const int sizes[] = {static_cast<int>(sizeof(*dense.data)), static_cast<int>(sizeof(*listed.data)), 0};
+  const void* const data[] = {dense.data, listed.data, nullptr};
   index_t head = map::chunk == 1 ? -1 : aligned_head(work.nest, data, sizes, map::chunk);
   // Every place begins where vectors may.
   const int width = access_bytes(static_cast<std::size_t>(sizes[1] * map::chunk));
   if (work.nest.strides[1][R - 1] == 1 && work.extent > 1 && work.step * sizes[1] % width != 0) head = -1;
   work.plan = plan_items(work.nest, head, map::chunk);
-  const double n = static_cast<double>(plain.size());
+  const double n = static_cast<double>(dense.size());
   return run_items(ex,
                    {.program = call,
                     .schedule = "elements",

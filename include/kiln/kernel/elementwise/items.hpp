@@ -63,6 +63,12 @@ KILN_FN void element_tile(Scope threads, const Work& work, index_t tile) {
   });
 }
 
+/// Calls `body(i)` for first, first + step, ... below `end`, counted in 64 bits.
+KILN_HOST_CALLS template <class Body>
+KILN_FN void stride_over(index_t first, index_t step, index_t end, Body&& body) {
+  for (index_t i = first; i < end; i += step) body(i);
+}
+
 inline constexpr index_t tiles_of(index_t items) { return ceil_div(items, index_t{elementwise_threads}); }
 
 inline namespace KILN_ABI {
@@ -72,7 +78,7 @@ template <class Work>
 __global__ void __launch_bounds__(elementwise_threads)
     elementwise_kernel(const __grid_constant__ Work work, index_t tiles) {
   using block = block_scope<on_device, elementwise_threads>;
-  for (index_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) element_tile(block{}, work, tile);
+  stride_over(blockIdx.x, gridDim.x, tiles, [&](index_t tile) { element_tile(block{}, work, tile); });
 }
 #endif
 
@@ -84,7 +90,7 @@ status run_items(const Executor& ex, const trace::launch_record& what, const Wor
   trace::scope<Executor> watch(ex, what);
   if constexpr (Executor::on_host) {
     using block = block_scope<on_host, elementwise_threads>;
-    for (index_t tile = 0; tile < tiles; ++tile) element_tile(block{}, work, tile);
+    stride_over(0, 1, tiles, [&](index_t tile) { element_tile(block{}, work, tile); });
     return watch.done({});
   } else {
 #if defined(__CUDACC__)
@@ -101,8 +107,8 @@ status run_items(const Executor& ex, const trace::launch_record& what, const Wor
 template <class Work>
 __global__ void __launch_bounds__(elementwise_threads) tile_kernel(const __grid_constant__ Work work, index_t tiles) {
   __shared__ typename Work::shared memory;
-  for (index_t tile = blockIdx.x; tile < tiles; tile += gridDim.x)
-    work.tile(block_scope<on_device, elementwise_threads>{}, memory, tile);
+  using block = block_scope<on_device, elementwise_threads>;
+  stride_over(blockIdx.x, gridDim.x, tiles, [&](index_t tile) { work.tile(block{}, memory, tile); });
 }
 #endif
 
@@ -113,7 +119,8 @@ status run_tiles(const Executor& ex, const trace::launch_record& what, const Wor
   trace::scope<Executor> watch(ex, what);
   if constexpr (Executor::on_host) {
     typename Work::shared memory;
-    for (index_t tile = 0; tile < tiles; ++tile) work.tile(block_scope<on_host, elementwise_threads>{}, memory, tile);
+    using block = block_scope<on_host, elementwise_threads>;
+    stride_over(0, 1, tiles, [&](index_t tile) { work.tile(block{}, memory, tile); });
     return watch.done({});
   } else {
 #if defined(__CUDACC__)

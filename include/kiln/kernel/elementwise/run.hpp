@@ -12,30 +12,11 @@ namespace kiln::elementwise {
 
 template <class Executor, class F, class... Out, class... In>
 status map_tensors(const Executor& ex, const char* call, const F& f, const bundle<Out...>& outs, const In&... in) {
+  plain_view results[sizeof...(Out)];
+  outs.each([&](const auto& v, auto k) { results[k] = plain(v); });
+  const plain_view inputs[] = {plain(in)..., results[0]};  // an array needs an element
+  KILN_TRY(check_map(call, results, sizeof...(Out), inputs, sizeof...(In)));
   const auto& model = outs.first;
-  constexpr bool one = sizeof...(Out) == 1;
-  const std::string model_name = one ? "the result" : "result 1";
-  status s;
-  outs.each([&](const auto& v, auto k) {
-    const std::string name = one ? model_name : "result " + std::to_string(k + 1);
-    if (s.ok()) s = check_view(call, name, v);
-    if (s.ok()) s = check_writable(call, name, v);
-    if (s.ok()) s = check_same_shape(call, name, v, model_name, model);
-    outs.each([&](const auto& other, auto j) {
-      if (s.ok() && j < k) s = check_outside(call, name, v, "result " + std::to_string(j + 1), other);
-    });
-  });
-  [[maybe_unused]] int number = 0;
-  [[maybe_unused]] const auto look = [&](const auto& v) {
-    const std::string name = "input " + std::to_string(++number);
-    if (s.ok()) s = check_view(call, name, v);
-    if (s.ok()) s = check_same_shape(call, name, v, model_name, model);
-    outs.each([&](const auto& out, auto k) {
-      if (s.ok()) s = check_overlap(call, name, v, one ? model_name : "result " + std::to_string(k + 1), out);
-    });
-  };
-  (look(in), ...);
-  KILN_TRY(s);
   if (model.empty()) return {};
   constexpr std::size_t bytes = (sizeof(typename Out::value_type) + ...) + (sizeof(typename In::value_type) + ... + 0);
   const double all = static_cast<double>(model.size()) * static_cast<double>(bytes);

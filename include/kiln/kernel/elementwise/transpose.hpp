@@ -94,7 +94,7 @@ status copy_transposed(const Executor& ex, const From& from, const To& to, bool&
     if (across < 0) return {};
     done = true;
     KILN_TRY(check_view("copy", "the result", to));
-    KILN_TRY(check_writable("copy", "the result", to));
+    KILN_TRY(check_writable("copy", "the result", plain(to)));
     KILN_TRY(check_view("copy", "input 1", from));
     if (overlaps(from, to) != overlap::none)
       return fail(errc::overlap,
