@@ -41,13 +41,14 @@ TYPED_TEST(gemm_integer_epilogue, integers_scaled_in_float) {
 }
 
 /// For what depends on the epilogue alone.
-using compact = config<tile<64, 64, 128>, warp_tile<32, 32>, stages<3>>;
+template <class E>
+using compact = on_gpu<E, config<tile<64, 64, 128>, warp_tile<32, 32>, stages<3>>>;
 
 TYPED_TEST(gemm_integer_epilogue, integer_sums_beyond_24_bits_stay_integers) {
   const auto zero = this->in(std::vector<int8_t>(32), 1, 32);
   const auto c = this->in(std::vector<int32_t>{16777217}, 1, 1);
   const auto [d, result] = this->template out<int32_t>(1, 1);
-  ASSERT_TRUE(gemm<compact>(this->executor(), zero, transposed(zero), store(d, axpby(1, acc, 1, c))).ok());
+  ASSERT_TRUE(gemm<compact<TypeParam>>(this->executor(), zero, transposed(zero), store(d, axpby(1, acc, 1, c))).ok());
   EXPECT_EQ(result->values()[0], 16777217);
 }
 
@@ -62,7 +63,7 @@ TYPED_TEST(gemm_integer_epilogue, gelu_of_scaled_integers) {
   const auto va = this->in(a, m, k), vb = this->in(b, k, n);
   const auto [half, halves] = this->template out<f16>(m, n);
   const auto [byte, bytes] = this->template out<int8_t>(m, n);
-  ASSERT_TRUE(gemm<compact>(this->executor(), va, vb, store(half, gelu(acc * scale)), store(byte, gelu(acc * scale) * 16.0f)).ok());
+  ASSERT_TRUE(gemm<compact<TypeParam>>(this->executor(), va, vb, store(half, gelu(acc * scale)), store(byte, gelu(acc * scale) * 16.0f)).ok());
   const auto h = halves->values();
   const auto q = bytes->values();
   for (std::size_t i = 0; i < h.size(); ++i) {
@@ -101,7 +102,7 @@ TYPED_TEST(gemm_integer_epilogue, zero_points_and_scales_of_quantised_operands) 
 }
 TYPED_TEST(gemm_integer_epilogue, a_zero_point_of_ten) {
   const auto [d, result] = this->template out<int32_t>(1, 1);
-  ASSERT_TRUE(gemm<compact>(this->executor(), this->in(std::vector<int8_t>{10, 12}, 1, 2), this->in(std::vector<int8_t>{3, 4}, 2, 1), store(d, acc - 10 * 7)).ok());
+  ASSERT_TRUE(gemm<compact<TypeParam>>(this->executor(), this->in(std::vector<int8_t>{10, 12}, 1, 2), this->in(std::vector<int8_t>{3, 4}, 2, 1), store(d, acc - 10 * 7)).ok());
   EXPECT_EQ(result->values()[0], 8);
 }
 

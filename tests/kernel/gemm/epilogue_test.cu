@@ -9,8 +9,10 @@ class gemm_epilogue : public with_views<E> {};
 TYPED_TEST_SUITE(gemm_epilogue, executors, executor_names);
 
 /// For what depends on the expression alone; one default call stands for each kind of kernel.
-using scalars = config<tile<32, 32, 32>, warp_tile<16, 16>, stages<4>, instructions::simt>;
-using compact = config<tile<64, 64, 64>, warp_tile<32, 32>, stages<3>>;
+template <class E>
+using scalars = on_gpu<E, config<tile<32, 32, 32>, warp_tile<16, 16>, stages<4>, instructions::simt>>;
+template <class E>
+using compact = on_gpu<E, config<tile<64, 64, 64>, warp_tile<32, 32>, stages<3>>>;
 
 // EPI-01, EPI-02: square, so that rows and columns taken for each other would still fit.
 TYPED_TEST(gemm_epilogue, biases_for_rows_and_for_columns) {
@@ -22,7 +24,7 @@ TYPED_TEST(gemm_epilogue, biases_for_rows_and_for_columns) {
   const auto [by_column, columns] = this->template out<float>(3, 3);
   const auto [by_three, threes] = this->template out<float>(3, 3);
   const auto [by_matrix, matrices] = this->template out<float>(3, 3);
-  const status s = gemm<scalars>(this->executor(), zero, also, store(by_row, acc + per_row(one)), store(by_column, acc + per_column(one)), store(by_three, acc + per_column(three)),
+  const status s = gemm<scalars<TypeParam>>(this->executor(), zero, also, store(by_row, acc + per_row(one)), store(by_column, acc + per_column(one)), store(by_three, acc + per_column(three)),
                         store(by_matrix, axpby(1.0f, acc, 1.0f, stretched)));
   ASSERT_TRUE(s.ok()) << s.message();
   expect_matrix(rows->values(), 3, 3, [](index_t i, index_t) { return i + 1; });
@@ -42,7 +44,7 @@ TYPED_TEST(gemm_epilogue, bias_and_residual) {
     expect_matrix(result->values(), m, n, [](index_t i, index_t j) { return 1 + j + i; });  // all sums are exact
   };
   check(automatic{});
-  check(scalars{});
+  check(config<tile<32, 32, 32>, warp_tile<16, 16>, stages<4>, instructions::simt>{});
 }
 
 // GEMM-16: a scale for each row, and nothing read behind the last.
@@ -70,7 +72,7 @@ TYPED_TEST(gemm_epilogue, beta_times_what_was_there) {
     ASSERT_TRUE(gemm<decltype(pinned)>(this->executor(), a, b, store(d, axpby(2.0f, acc, 0.5f, d))).ok());
     expect_matrix(result->values(), m, n, [](index_t, index_t) { return 27; });
   };
-  run(float{}, scalars{});
+  run(float{}, scalars<TypeParam>{});
   run(f16{}, automatic{});
 }
 
@@ -83,8 +85,8 @@ TYPED_TEST(gemm_epilogue, residual_in_place) {
   constexpr index_t m = 65, n = 33, k = 17;
   const auto a = this->in(std::vector<float>(m * k, 1), m, k), b = this->in(std::vector<float>(k * n, 1), k, n);
   const auto [d, result] = this->template out<float>(m, n);
-  ASSERT_TRUE(gemm<scalars>(this->executor(), a, b, store(d, map(column_number{}, acc))).ok());
-  ASSERT_TRUE(gemm<scalars>(this->executor(), a, b, store(d, acc + elem(d))).ok());
+  ASSERT_TRUE(gemm<scalars<TypeParam>>(this->executor(), a, b, store(d, map(column_number{}, acc))).ok());
+  ASSERT_TRUE(gemm<scalars<TypeParam>>(this->executor(), a, b, store(d, acc + elem(d))).ok());
   expect_matrix(result->values(), m, n, [](index_t, index_t j) { return 17 + j; });
 }
 
@@ -97,7 +99,7 @@ TYPED_TEST(gemm_epilogue, operand_read_again_by_the_epilogue) {
   const auto want = product_of({size, size, size}, values, other);
   const auto [d, result] = this->template out<float>(size, size);
   const auto stretched = view_on<TypeParam>(three.data, {size, size}, {0, 0});
-  ASSERT_TRUE(gemm<compact>(this->executor(), a, b, store(d, acc + elem(a) * elem(stretched))).ok());
+  ASSERT_TRUE(gemm<compact<TypeParam>>(this->executor(), a, b, store(d, acc + elem(a) * elem(stretched))).ok());
   const auto seen = result->values();
   for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(as_double(seen[i]), want.value[i] + 3 * as_double(values[i]));
 }
@@ -108,7 +110,7 @@ TYPED_TEST(gemm_epilogue, nan_and_infinity_survive) {
   const auto a = this->in(std::vector<float>{nan, -1, 0, 2, -inf, inf}, 6, 1), b = this->in(std::vector<float>{1}, 1, 1);
   const auto [d, rectified] = this->template out<float>(6, 1);
   const auto [c, clamped] = this->template out<float>(6, 1);
-  ASSERT_TRUE(gemm<scalars>(this->executor(), a, b, store(d, relu(acc)), store(c, clamp(acc, 0.0f, 6.0f))).ok());
+  ASSERT_TRUE(gemm<scalars<TypeParam>>(this->executor(), a, b, store(d, relu(acc)), store(c, clamp(acc, 0.0f, 6.0f))).ok());
   const auto expect_same = [](const std::vector<float>& seen, std::vector<float> want) {
     for (std::size_t i = 0; i < 6; ++i) EXPECT_TRUE(std::isnan(want[i]) ? std::isnan(seen[i]) : seen[i] == want[i]) << i << ": " << seen[i];
   };

@@ -19,7 +19,8 @@ TYPED_TEST(gemm_int8, columns_times_columns_into_int8) { expect_products<int8_t,
 TYPED_TEST(gemm_int8, without_any_unit_stride) { expect_products<int8_t, int8_t, int32_t, spread_out, spread_out, spread_out>(*this, 25); }
 TYPED_TEST(gemm_int8, unsigned_rows_times_columns) { expect_products<uint8_t, uint8_t, int32_t, by_rows, by_columns>(*this, 26); }
 TYPED_TEST(gemm_int8, unsigned_times_signed) {
-  expect_products<uint8_t, int8_t, int32_t, by_rows, by_columns, by_rows, config<tile<32, 64, 128>, warp_tile<16, 32>, stages<2>, instructions::simt>>(*this, 27);
+  using scalars = config<tile<32, 64, 128>, warp_tile<16, 32>, stages<2>, instructions::simt>;
+  expect_products<uint8_t, int8_t, int32_t, by_rows, by_columns, by_rows, on_gpu<TypeParam, scalars>>(*this, 27);
 }
 
 // GEMM-06
@@ -49,7 +50,7 @@ void expect_layout(Fixture& test) {
 TYPED_TEST(gemm_int8, four_layouts_and_leading_dimensions_of_17) {
   expect_layout<by_rows, by_rows>(*this);
   expect_layout<by_rows, by_columns>(*this);
-  using compact = config<tile<64, 64, 128>, warp_tile<32, 32>, stages<3>>;  // default calls of these layouts stand above
+  using compact = on_gpu<TypeParam, config<tile<64, 64, 128>, warp_tile<32, 32>, stages<3>>>;  // default calls of these layouts stand above
   expect_layout<by_columns, by_rows, compact>(*this);
   expect_layout<by_columns, by_columns, compact>(*this);
 }

@@ -250,6 +250,11 @@ class with_views : public on_executor<E> {
   }
 };
 
+/// A configuration for the device; the host keeps its own, which compiles soonest. Others run there in ring_test and
+/// warp_specialized_test.
+template <class E, class Config>
+using on_gpu = std::conditional_t<E::on_host, automatic, Config>;
+
 /// Why warp_specialized cannot run here; empty if it can.
 template <class E>
 std::string no_hopper_here() {

@@ -52,20 +52,26 @@ status check_pair(const Arguments& writer, index_t number, const Arguments& othe
 /// element by element. `at(i)` is the problem, `number(i)` what the message calls it.
 template <class At, class Number>
 status check_apart(std::uint32_t count, At&& at, Number&& number) {
-  std::vector<byte_range> ranges, open;
+  std::vector<byte_range> ranges, reads, writes;  // all; those that reach the one looked at
   for (std::uint32_t i = 0; i < count; ++i) {
     each_read(at(i), [&](const auto& view, const char*) { add_range(ranges, view, i, false); });
     at(i).sinks.each([&](const auto& sink, auto) { add_range(ranges, sink.view, i, true); });
   }
   std::sort(ranges.begin(), ranges.end(), [](const byte_range& x, const byte_range& y) { return x.begin < y.begin; });
   for (const byte_range& r : ranges) {
-    std::erase_if(open, [&](const byte_range& o) { return o.end <= r.begin; });
-    for (const byte_range& o : open) {
-      if (o.problem == r.problem) continue;
-      if (r.written) KILN_TRY(check_pair(at(r.problem), number(r.problem), at(o.problem), number(o.problem)));
-      if (o.written && !r.written) KILN_TRY(check_pair(at(o.problem), number(o.problem), at(r.problem), number(r.problem)));
+    const auto ended = [&](const byte_range& o) { return o.end <= r.begin; };
+    const auto compare = [&](const byte_range& writer, const byte_range& other) {
+      return writer.problem == other.problem ? status() : check_pair(at(writer.problem), number(writer.problem), at(other.problem), number(other.problem));
+    };
+    std::erase_if(writes, ended);
+    for (const byte_range& w : writes) KILN_TRY(compare(w, r));
+    if (!r.written) {  // operands that many problems share meet nobody here
+      reads.push_back(r);
+      continue;
     }
-    open.push_back(r);
+    std::erase_if(reads, ended);
+    for (const byte_range& other : reads) KILN_TRY(compare(r, other));
+    writes.push_back(r);
   }
   return {};
 }

@@ -153,7 +153,7 @@ class grouped_plan {
   }
 
   template <class Executor, class Kernel>
-  status run_kernel(const Executor& ex, Kernel kernel) const {
+  status run_kernel(const Executor& ex, [[maybe_unused]] Kernel kernel) const {
     detail::host_partials own;  // the host executor may allocate; the device's workspace is the caller's
     workspace scratch = ex.scratch;
     if constexpr (Executor::on_host)
@@ -164,13 +164,17 @@ class grouped_plan {
       if (reinterpret_cast<std::uintptr_t>(scratch.data) % 16 != 0) return fail(errc::bad_alignment, "the executor's workspace is not aligned to 16 bytes");
     }
     auto* next = static_cast<unsigned char*>(scratch.data);
-    std::vector<listed> problems = problems_;
-    for (auto& one : problems) {
-      const auto parts = parts_of(kernel, one);
-      const std::size_t bytes = detail::partial_bytes(one.arguments, parts);
-      KILN_TRY(detail::place_partials(one.arguments, parts, {next, bytes}, bytes));
-      next += bytes;
+    std::vector<listed> placed;
+    if constexpr (Arguments::any_reduction) {
+      placed = problems_;
+      for (auto& one : placed) {
+        const auto parts = parts_of(kernel, one);
+        const std::size_t bytes = detail::partial_bytes(one.arguments, parts);
+        KILN_TRY(detail::place_partials(one.arguments, parts, {next, bytes}, bytes));
+        next += bytes;
+      }
     }
+    const std::vector<listed>& problems = Arguments::any_reduction ? placed : problems_;
     gemm_explanation what;
     if (trace::on()) what = explain();
     trace::scope watch(ex, {.program = "gemm_grouped", .schedule = what.schedule, .fused = what.fused, .bytes = what.bytes, .operations = what.operations});
@@ -188,8 +192,9 @@ class grouped_plan {
 #endif
     }
     status s;
-    for (const auto& one : problems)
-      if (s.ok()) s = detail::fold_partials(ex, one.arguments, parts_of(kernel, one));
+    if constexpr (Arguments::any_reduction)
+      for (const auto& one : problems)
+        if (s.ok()) s = detail::fold_partials(ex, one.arguments, parts_of(kernel, one));
     return watch.done(std::move(s));
   }
 
