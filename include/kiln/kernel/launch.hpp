@@ -19,7 +19,8 @@ struct launch_shape {
   int block = 128;             ///< threads; blocks have one dimension
   index_t shared_bytes = 0;      ///< dynamic shared memory of a block
   int cluster = 1;             ///< blocks of a cluster, along x
-  bool after_previous = true;  ///< false: programmatic dependent launch; the kernel itself waits for its predecessor
+  /// Programmatic dependent launch: the kernel may begin while the one before it in the stream runs, and waits for it itself.
+  bool overlaps_previous = false;
 };
 
 inline constexpr index_t max_grid_x = 2147483647, max_grid_yz = 65535;
@@ -62,7 +63,7 @@ status launch(const device& ex, const char* name, void (*kernel)(Parameters...),
     a.val.clusterDim.x = static_cast<unsigned>(shape.cluster);
     a.val.clusterDim.y = a.val.clusterDim.z = 1;
   }
-  if (!shape.after_previous) {
+  if (shape.overlaps_previous) {
     auto& a = attributes[config.numAttrs++];
     a.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     a.val.programmaticStreamSerializationAllowed = 1;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <kiln/arch/host/watch.hpp>
 #include <kiln/arch/sm90/sync.hpp>
+#include <kiln/core/bits.hpp>
 #include <kiln/core/macros.hpp>
 #include <kiln/core/scope.hpp>
 #include <kiln/layout/mma.hpp>
@@ -22,12 +23,13 @@ KILN_FN void store_matrices([[maybe_unused]] warp_scope<Where> warp, Address add
       line[matrix * 8 + row] = static_cast<unsigned char*>(static_cast<void*>(address(lane)));
     }
     for (int lane = 0; lane < 32; ++lane) {
-      const std::uint32_t* from = registers(lane);
+      const auto* from = registers(lane);
       for (int i = 0; i < Count; ++i) {
+        const auto pair = bit_cast<std::uint32_t>(from[i]);
         for (int e = 0; e < 2; ++e) {
           const auto [row, col] = ldmatrix_element<Transposed>(lane, e);
           unsigned char* to = line[i * 8 + row] + col * 2;
-          const auto value = static_cast<std::uint16_t>(from[i] >> 16 * e);
+          const auto value = static_cast<std::uint16_t>(pair >> 16 * e);
           twin::note_write(to, 2, warp.first + lane);
           std::memcpy(to, &value, 2);
         }
@@ -37,7 +39,10 @@ KILN_FN void store_matrices([[maybe_unused]] warp_scope<Where> warp, Address add
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     const int lane = kiln::detail::thread_rank() % 32;
     const std::uint32_t at = shared_address(address(lane));
-    const std::uint32_t* r = registers(lane);
+    const auto* from = registers(lane);
+    std::uint32_t r[Count];
+    KILN_UNROLL
+    for (int i = 0; i < Count; ++i) r[i] = bit_cast<std::uint32_t>(from[i]);
     if constexpr (Count == 1 && !Transposed)
       asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" ::"r"(at), "r"(r[0]) : "memory");
     else if constexpr (Count == 1)
@@ -62,7 +67,7 @@ KILN_FN void store_matrices([[maybe_unused]] warp_scope<Where> warp, Address add
 }  // namespace detail
 
 /// `address(lane)` points at the 16-byte row that the lane stores to (see `ldmatrix_row`; the twin asks lanes 0 to
-/// 8 Count - 1), `registers(lane)` at Count uint32 with two elements each.
+/// 8 Count - 1), `registers(lane)` at Count values of 4 bytes, two elements each.
 template <int Count, class Where, class Address, class Registers>
 KILN_FN void stmatrix(warp_scope<Where> warp, Address address, Registers registers) {
   detail::store_matrices<Count, false>(warp, address, registers);

@@ -145,22 +145,39 @@ struct hopper_finish {
     // The store before the last has read this buffer, and everyone knows.
     sm90::one_thread(group, [](auto thread) { sm90::tma_wait_read<1>(thread); });
     sm90::named_sync<128>(group, name);
+    // All values before the first store: a store could change what an expression reads, so loads would wait for it.
+    using two = vec<typename Sink::element, 2>;
+    fragments<two, Buffer::cols / 4, Group> x;
     group.each([&](int thread) {
       const int t = here(thread) & 127;  // that it is not negative spares the divisions their signs
       const accumulator* r = sums.of(thread);
-      // All values before the first store: a store could change what an expression reads, so loads would wait for it.
-      vec<typename Sink::element, 2> x[Buffer::cols / 4];
       KILN_UNROLL
       for (int i = 0; i < Buffer::cols / 2; i += 2) {
         const tile_coord in = wgmma_d(t, i);
-        x[i / 2] = sink.values(pair_of(r, c / 2 + i), place{batch, first.row + in.row, first.col + c + in.col, 2, true});
-      }
-      KILN_UNROLL
-      for (int i = 0; i < Buffer::cols / 2; i += 2) {
-        const tile_coord in = wgmma_d(t, i);
-        to.template store<2>(group, t, in.row, in.col, x[i / 2]);
+        x.of(thread)[i / 2] = sink.values(pair_of(r, c / 2 + i), place{batch, first.row + in.row, first.col + c + in.col, 2, true});
       }
     });
+    if constexpr (sizeof(two) == 4) {
+      // A warp's 16 rows, 16 columns at a time: matrices of rows 0 to 7 and 8 to 15 of the left half, then of the right.
+      group.template split<32>([&](auto warp) {
+        const int w = here(warp.number()) & 3;
+        KILN_UNROLL
+        for (int i = 0; i < Buffer::cols / 16; ++i) {
+          sm90::stmatrix<4>(
+              warp, [&](int lane) { return to.address(16 * w + lane % 16, 16 * i + lane / 16 * 8); },
+              [&](int lane) { return x.of(32 * w + lane) + 4 * i; });
+        }
+      });
+    } else {
+      group.each([&](int thread) {
+        const int t = here(thread) & 127;
+        KILN_UNROLL
+        for (int i = 0; i < Buffer::cols / 2; i += 2) {
+          const tile_coord in = wgmma_d(t, i);
+          to.template store<2>(group, t, in.row, in.col, x.of(thread)[i / 2]);
+        }
+      });
+    }
     sm90::fence_async(group);
     sm90::named_sync<128>(group, name);
     sm90::one_thread(group, [&](auto thread) {

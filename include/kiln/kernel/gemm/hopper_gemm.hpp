@@ -144,8 +144,9 @@ status launch_hopper_gemm(const device& ex, const typename Hopper::parameters& p
     const cudaError_t e = quiet_call([&] { return cudaMemsetAsync(p.split.arrived, 0, Hopper::counter_bytes(work), ex.stream); });
     if (e != cudaSuccess) return cuda_status(e, "gemm: clearing the counters of split tiles");
   }
+  // With counters to clear, what comes before it in the stream is that, and no kernel.
   return launch(ex, "gemm", hopper_gemm_kernel<Hopper>,
-                {.grid = {static_cast<index_t>(work.workers) * Hopper::cluster, 1, 1}, .block = Hopper::threads, .shared_bytes = Hopper::shared_bytes, .cluster = Hopper::cluster, .after_previous = work.streamed > 0},
+                {.grid = {static_cast<index_t>(work.workers) * Hopper::cluster, 1, 1}, .block = Hopper::threads, .shared_bytes = Hopper::shared_bytes, .cluster = Hopper::cluster, .overlaps_previous = work.streamed == 0},
                 p, work);
 }
 
