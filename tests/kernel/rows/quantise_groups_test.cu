@@ -71,6 +71,15 @@ TYPED_TEST(quantise_groups, the_last_group_is_shorter) {
   const auto got = this->template in_groups<1>(x, 1, 100, 64);
   EXPECT_EQ(got.scales, (std::vector<float>{2.0f / 127, 0.5f / 127}));
   EXPECT_EQ(got.q[99], 127);
+
+  auto& q = this->template output<int8_t>(100, prefill::x55);  // a vector is one row
+  auto& scales = this->template output<float>(2);
+  ASSERT_TRUE(quantise(this->executor(), view_on<TypeParam>(this->input(x).data(), 100),
+                       view_on<TypeParam>(q.data(), 100),
+                       per_group_scales<1>(view_on<TypeParam>(scales.data(), 1, 2), 64))
+                  .ok());
+  EXPECT_EQ(scales.values(), got.scales);
+  EXPECT_EQ(q.values(), got.q);
 }
 
 // QNT-01
