@@ -1,7 +1,8 @@
 // Reductions along rows and columns, argmax, and blocks whose last warp is not whole.
+#include <algorithm>
 #include <kiln/argmax.hpp>
+#include <kiln/kernel/rows/softmax.hpp>
 #include <kiln/reduce.hpp>
-#include <kiln/softmax.hpp>
 
 #include "tests/kernel/rows/bounds.hpp"
 
@@ -30,6 +31,21 @@ void add_reference(reference& r, const std::vector<double>& x) {
   r.bound.push_back((adds ? unit * (depth(n) + 1) * size / (Op == reduction::mean ? n : 1) : 0) + store_error<Y>(y));
 }
 
+// On the device only two reductions take all kernels that a public call chooses from: the choice does not depend on the
+// reduction nor on the type, and each kernel costs its time to compile. The others take the one that serves any row.
+template <reduction Op, class E, class X, class Y>
+status row_reduce_in(const E& ex, const X& x, const Y& out) {
+  using from = typename X::value_type;
+  constexpr bool common = (Op == reduction::sum || Op == reduction::max) && sizeof(from) > 1;
+  if constexpr (common || E::on_host) {
+    return row_reduce<Op>(ex, x, out);
+  } else {
+    if (out.empty()) return {};
+    rows::row_reduce_program<from, typename Y::value_type, Op> program{rows::input_of(x), rows::each_row(out)};
+    return rows::run_pinned<rows::endless_single, 1>(ex, "row_reduce", program, rows::count(x), rows::length(x));
+  }
+}
+
 template <reduction Op, class X, class Y, class Test>
 void check_both(Test& test, std::size_t rows, std::size_t cols, std::uint64_t seed) {
   SCOPED_TRACE(std::string(name_of<X>()) + ", " + std::to_string(rows) + " x " + std::to_string(cols) + ", reduction " +
@@ -38,7 +54,7 @@ void check_both(Test& test, std::size_t rows, std::size_t cols, std::uint64_t se
   const auto x = uniform<X>(rows * cols, seed);
   const auto xv = view_on<E>(test.input(x).data(), rows, cols);
   auto &along = test.template output<Y>(rows), &down = test.template output<Y>(cols);
-  ASSERT_TRUE(row_reduce<Op>(test.executor(), xv, view_on<E>(along.data(), rows)).ok());
+  ASSERT_TRUE(row_reduce_in<Op>(test.executor(), xv, view_on<E>(along.data(), rows)).ok());
   ASSERT_TRUE(column_reduce<Op>(test.executor(), xv, view_on<E>(down.data(), cols)).ok());
   reference r, s;
   for (std::size_t i = 0; i < rows; ++i) {
@@ -69,48 +85,131 @@ TYPED_TEST(row_reductions, agree_with_float64_along_both_axes) {
   }
 }
 
-// ROW-05: identities of maxima and minima.
+/// Of one row of exact values.
+template <reduction Op, class X, class Y, class E, class Test>
+double reduced(Test& test, const std::vector<double>& row) {
+  std::vector<X> x;
+  for (double v : row) x.push_back(value_of<X>(v));
+  auto& out = test.template output<Y>(1);
+  const auto xv = view_on<E>(test.input(x).data(), 1, x.size());
+  const auto to = view_on<E>(out.data(), 1);
+  EXPECT_TRUE(row_reduce_in<Op>(test.executor(), xv, to).ok());
+  return as_double(out.values()[0]);
+}
+
+// ROW-05: identities of maxima and minima; e4m3 has no infinity to start from.
 TYPED_TEST(row_reductions, extremes_start_from_infinities) {
-  auto& out = this->template output<f16>(1);
-  const auto to = view_on<TypeParam>(out.data(), 1);
-  const std::vector<f16> negative{f16(-200.0f), f16(-201.0f), f16(-202.0f)}, infinite(2, limits<f16>::infinity());
-  ASSERT_TRUE(
-      row_reduce<reduction::max>(this->executor(), view_on<TypeParam>(this->input(negative).data(), 1, 3), to).ok());
-  EXPECT_EQ(as_double(out.values()[0]), -200);
-  ASSERT_TRUE(
-      row_reduce<reduction::min>(this->executor(), view_on<TypeParam>(this->input(infinite).data(), 1, 2), to).ok());
-  EXPECT_EQ(as_double(out.values()[0]), INFINITY);
+  EXPECT_EQ((reduced<reduction::max, f16, f16, TypeParam>(*this, {-200, -201, -202})), -200);
+  EXPECT_EQ((reduced<reduction::max, f16, f16, TypeParam>(*this, {-INFINITY, -INFINITY})), -INFINITY);
+  EXPECT_EQ((reduced<reduction::min, float, float, TypeParam>(*this, {INFINITY, INFINITY})), INFINITY);
+  EXPECT_EQ((reduced<reduction::min, float, float, TypeParam>(*this, {3e38, 2e38})), static_cast<double>(2e38f));
+}
+
+TYPED_TEST(row_reductions, eight_bit_floats_are_reduced_as_the_numbers_they_are) {
+  EXPECT_EQ((reduced<reduction::max, e4m3, e4m3, TypeParam>(*this, {-8, -9, -10, -11, -12})), -8);
+  EXPECT_EQ((reduced<reduction::max, e4m3, e4m3, TypeParam>(*this, std::vector<double>(101, -448))), -448);
+  // 200 lies between 192 and 224.
+  EXPECT_EQ((reduced<reduction::sum, e5m2, e5m2, TypeParam>(*this, std::vector<double>(100, 2))), 192);
+  const std::vector<e4m3> x{e4m3(-8.0f), e4m3(1.0f), e4m3(-9.0f), e4m3(0.5f), e4m3(-10.0f), e4m3(2.0f)};
+  auto& out = this->template output<float>(2);
+  ASSERT_TRUE(column_reduce<reduction::max>(this->executor(), view_on<TypeParam>(this->input(x).data(), 3, 2),
+                                            view_on<TypeParam>(out.data(), 2))
+                  .ok());
+  EXPECT_EQ(out.values(), (std::vector<float>{-8, 2}));
 }
 
 TYPED_TEST(row_reductions, nan_wins_and_nothing_gives_the_identity) {
-  auto& out = this->template output<float>(2);
-  const auto to = view_on<TypeParam>(out.data(), 2);
-  const auto x = view_on<TypeParam>(this->input(std::vector<float>{1, NAN, 3, 4, 5, 6}).data(), 2, 3);
-  const auto check = [&](auto op, double of_row, double of_nothing) {
-    constexpr reduction reduce = decltype(op)::value;
-    ASSERT_TRUE(row_reduce<reduce>(this->executor(), x, to).ok());
-    EXPECT_TRUE(std::isnan(out.values()[0]));
-    EXPECT_EQ(static_cast<double>(out.values()[1]), of_row);
-    ASSERT_TRUE(
-        row_reduce<reduce>(this->executor(), view_on<TypeParam>(this->input(std::vector<float>{1}).data(), 2, 0), to)
-            .ok());
-    for (float v : out.values())
-      EXPECT_TRUE(static_cast<double>(v) == of_nothing || (std::isnan(v) && std::isnan(of_nothing)));
-    ASSERT_TRUE(
-        column_reduce<reduce>(this->executor(), view_on<TypeParam>(this->input(std::vector<float>{1}).data(), 0, 2), to)
-            .ok());
-    for (float v : out.values())
-      EXPECT_TRUE(static_cast<double>(v) == of_nothing || (std::isnan(v) && std::isnan(of_nothing)));
+  const auto check = [&]<reduction Op, class X>(std::integral_constant<reduction, Op>, X, double of_row,
+                                                double of_nothing) {
+    using Y = std::conditional_t<std::is_same_v<X, f16>, f16, float>;
+    const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+    EXPECT_TRUE(std::isnan(reduced<Op, X, Y, TypeParam>(*this, {1, NAN, 3})));
+    EXPECT_EQ((reduced<Op, X, Y, TypeParam>(*this, {4, 5, 6})), of_row);
+    // ROW-23
+    auto& out = this->template output<Y>(2);
+    const auto to = view_on<TypeParam>(out.data(), 2);
+    const auto* x = this->input(std::vector<X>{value_of<X>(1)}).data();
+    ASSERT_TRUE(row_reduce_in<Op>(this->executor(), view_on<TypeParam>(x, 2, 0), to).ok());
+    for (Y v : out.values()) EXPECT_TRUE(same(as_double(v), of_nothing));
+    ASSERT_TRUE(column_reduce<Op>(this->executor(), view_on<TypeParam>(x, 0, 2), to).ok());
+    for (Y v : out.values()) EXPECT_TRUE(same(as_double(v), of_nothing));
+    auto& none = this->template output<Y>(2);
+    const auto empty = view_on<TypeParam>(none.data(), 0);
+    for (index_t n : {0, 7}) {
+      EXPECT_TRUE(row_reduce_in<Op>(this->executor(), view_on<TypeParam>(x, 0, n), empty).ok());
+      EXPECT_TRUE(column_reduce<Op>(this->executor(), view_on<TypeParam>(x, n, 0), empty).ok());
+    }
+    EXPECT_TRUE(none.untouched());
   };
-  check(std::integral_constant<reduction, reduction::sum>{}, 15, 0);
-  check(std::integral_constant<reduction, reduction::mean>{}, 5, NAN);
-  check(std::integral_constant<reduction, reduction::max>{}, 6, -INFINITY);
-  check(std::integral_constant<reduction, reduction::min>{}, 4, INFINITY);
-  check(std::integral_constant<reduction, reduction::amax>{}, 6, 0);
+  check(std::integral_constant<reduction, reduction::sum>{}, 0.0f, 15, 0);
+  check(std::integral_constant<reduction, reduction::mean>{}, bf16{}, 5, NAN);
+  check(std::integral_constant<reduction, reduction::max>{}, f16{}, 6, -INFINITY);
+  check(std::integral_constant<reduction, reduction::min>{}, 0.0f, 4, INFINITY);
+  check(std::integral_constant<reduction, reduction::amax>{}, bf16{}, 6, 0);
+}
+
+// ROW-07: along rows and along columns; ROW-19: rows and columns of a slice with strides of its own.
+TYPED_TEST(row_reductions, counts_beyond_65535_and_strides_of_their_own) {
+  const std::size_t n = 65537;
+  const auto x = values_of<float>(n * 4, [](std::size_t i) { return static_cast<double>(i % 4 + i / 4 % 5); });
+  const auto xv = view_on<TypeParam>(this->input(x).data(), n, 4);
+  auto& out = this->template output<float>(n);
+  const auto check = [&](const char* what, int factor) {
+    const auto y = out.values();
+    for (std::size_t i = 0; i < n; ++i)
+      ASSERT_EQ(y[i], static_cast<float>(6 + factor * static_cast<int>(i % 5))) << what << i;
+  };
+  ASSERT_TRUE(row_reduce<reduction::sum>(this->executor(), xv, view_on<TypeParam>(out.data(), n)).ok());
+  check("row ", 4);
+  const index_t extents[] = {4, static_cast<index_t>(n)}, strides[] = {1, 4};
+  ASSERT_TRUE(column_reduce<reduction::sum>(this->executor(), strided_on<TypeParam>(xv.data, extents, strides),
+                                            view_on<TypeParam>(out.data(), n))
+                  .ok());
+  check("column ", 4);
+
+  const auto buffer = uniform<float>(3 * 2 * 24, 75);
+  const auto part = strided_on<TypeParam>(this->input(buffer).data() + 1, {3, 2, 5}, {48, 5, 1});
+  auto &along = this->template output<float>(12), &down = this->template output<float>(5);
+  ASSERT_TRUE(row_reduce<reduction::sum>(this->executor(), part, strided_on<TypeParam>(along.data(), {6}, {2})).ok());
+  ASSERT_TRUE(column_reduce<reduction::sum>(this->executor(), part, view_on<TypeParam>(down.data(), 5)).ok());
+  EXPECT_TRUE(along.wrote_only([](std::size_t i) { return i % 2 == 0; }));
+  std::vector<double> columns(5, 0.0);
+  for (std::size_t r = 0; r < 6; ++r) {
+    double sum = 0;
+    for (std::size_t c = 0; c < 5; ++c) {
+      const double v = as_double(buffer[1 + r / 2 * 48 + r % 2 * 5 + c]);
+      sum += v, columns[c] += v;
+    }
+    EXPECT_NEAR(static_cast<double>(along.values()[2 * r]), sum, 5 * 5 * unit);
+  }
+  for (std::size_t c = 0; c < 5; ++c) EXPECT_NEAR(static_cast<double>(down.values()[c]), columns[c], 6 * 6 * unit);
+}
+
+/// Softmax by one configuration against float64; values in [-1, 1).
+template <class Config, int Width, class Test>
+void check_softmax(Test& test, const std::vector<float>& x, std::size_t count, std::size_t length, index_t blocks = 0) {
+  using E = std::decay_t<decltype(test.executor())>;
+  auto& out = test.template output<float>(count * length);
+  const auto xv = view_on<E>(test.input(x).data(), count, length);
+  const auto yv = view_on<E>(out.data(), count, length);
+  rows::softmax_program<float, float> program{rows::input_of(xv), rows::operand_of(yv), 1, false, false};
+  ASSERT_TRUE((rows::run_pinned<Config, Width>(test.executor(), "softmax", program, static_cast<index_t>(count),
+                                               static_cast<index_t>(length), blocks)
+                   .ok()));
+  const auto y = out.values();
+  for (std::size_t r = 0; r < count; ++r) {
+    double sum = 0;
+    for (std::size_t c = 0; c < length; ++c) sum += std::exp(as_double(x[r * length + c]));
+    for (std::size_t c = 0; c < length; ++c) {
+      const double expected = std::exp(as_double(x[r * length + c])) / sum;
+      EXPECT_NEAR(as_double(y[r * length + c]), expected, (depth(static_cast<double>(length)) + 20) * unit * expected)
+          << r << ", " << c;
+    }
+  }
 }
 
 // ROW-17: the last warp of a block is not whole.
-template <int Threads, int Items, class Test>
+template <int Threads, int Items, bool More = false, class Test>
 void check_block(Test& test) {
   SCOPED_TRACE(std::to_string(Threads) + " threads, " + std::to_string(Items) + " items");
   using E = std::decay_t<decltype(test.executor())>;
@@ -135,43 +234,34 @@ void check_block(Test& test) {
     EXPECT_EQ(reduce(maximum, powers), 1) << at;
     powers[at] = 0;
   }
-  const auto x = uniform<float>(3 * 180, 70);
-  auto &out = test.template output<float>(3 * 180), &expected = test.template output<float>(3 * 180);
-  const auto xv = view_on<E>(test.input(x).data(), 3, 180);
-  const auto yv = view_on<E>(out.data(), 3, 180);
-  rows::softmax_program<float, float> program{rows::input_of(xv), rows::operand_of(yv), 1, false, false};
-  ASSERT_TRUE((rows::run_pinned<pinned, 1>(test.executor(), "softmax", program, 3, 180).ok()));
-  ASSERT_TRUE(softmax(test.executor(), xv, view_on<E>(expected.data(), 3, 180)).ok());
-  const auto a = out.values(), b = expected.values();
-  for (std::size_t i = 0; i < a.size(); ++i)
-    EXPECT_NEAR(static_cast<double>(a[i]), static_cast<double>(b[i]),
-                2 * depth(180) * unit * static_cast<double>(b[i]));
+  if constexpr (More) {  // two reductions in one row, and one of 8 bytes
+    const auto x = uniform<float>(3 * 180, 70);
+    check_softmax<pinned, 1>(test, x, 3, 180);
+    const auto xv = view_on<E>(test.input(x).data(), 3, 180);
+    auto& where = test.template output<std::int32_t>(3, prefill::x55);
+    rows::argmax_program<float> largest{rows::input_of(xv), rows::each_row(view_on<E>(where.data(), 3)), nullptr};
+    ASSERT_TRUE((rows::run_pinned<pinned, 1>(test.executor(), "argmax", largest, 3, 180).ok()));
+    for (std::ptrdiff_t r = 0; r < 3; ++r) {
+      const auto first = x.begin() + 180 * r;
+      EXPECT_EQ(where.values()[static_cast<std::size_t>(r)], std::max_element(first, first + 180) - first);
+    }
+  }
 }
 TYPED_TEST(row_reductions, odd_block_sizes_are_right_held_and_read_again) {
-  check_block<129, 2>(*this);
+  check_block<129, 2, true>(*this);
   check_block<159, 2>(*this);
   check_block<180, 1>(*this);
   check_block<192, 1>(*this);
   check_block<129, 0>(*this);
-  check_block<192, 0>(*this);
+  check_block<192, 0, true>(*this);
 }
 
 // The device's configurations run on the host too, and a grid smaller than the rows strides over them.
 template <class Config, class Test>
 void check_config(Test& test) {
-  using E = std::decay_t<decltype(test.executor())>;
   const std::size_t count = 37, length = 24;
   const auto x = uniform<float>(count * length, 71);
-  auto &out = test.template output<float>(count * length), &expected = test.template output<float>(count * length);
-  const auto xv = view_on<E>(test.input(x).data(), count, length);
-  const auto yv = view_on<E>(out.data(), count, length);
-  rows::softmax_program<float, float> program{rows::input_of(xv), rows::operand_of(yv), 1, false, false};
-  ASSERT_TRUE((rows::run_pinned<Config, 4>(test.executor(), "softmax", program, count, length, 2).ok()));
-  ASSERT_TRUE(softmax(test.executor(), xv, view_on<E>(expected.data(), count, length)).ok());
-  const auto a = out.values(), b = expected.values();
-  for (std::size_t i = 0; i < a.size(); ++i)
-    EXPECT_NEAR(static_cast<double>(a[i]), static_cast<double>(b[i]), 2 * depth(24) * unit * static_cast<double>(b[i]))
-        << i;
+  check_softmax<Config, 4>(test, x, count, length, 2);
 }
 TYPED_TEST(row_reductions, every_configuration_strides_over_the_rows) {
   check_config<rows::few_threads>(*this);
@@ -179,25 +269,6 @@ TYPED_TEST(row_reductions, every_configuration_strides_over_the_rows) {
   check_config<rows::one_block>(*this);
   check_config<rows::wide_block>(*this);
   check_config<rows::endless_block>(*this);
-}
-
-// ROW-08 and ROW-22 without their memory: offsets just below and above 2^31 and 2^32.
-TEST(row_offsets, are_64_bit) {
-  const bf16* none = nullptr;
-  const auto tall = rows::input_of(host_view(none, 524290, 4096));
-  EXPECT_EQ(tall.offset(524287), 2147479552);
-  EXPECT_EQ(tall.offset(524288), 2147483648);
-  EXPECT_EQ(tall.offset(524289), 2147487744);
-  const auto pairs = rows::input_of(host_view(none, 2200000000, 2));
-  EXPECT_EQ(pairs.offset(1073741823), 2147483646);
-  EXPECT_EQ(pairs.offset(1073741824), 2147483648);
-  EXPECT_EQ(pairs.offset(2147483648), 4294967296);
-  EXPECT_EQ(pairs.offset(2199999999), 4399999998);
-  // Axes that do not join: [3, 5e9, 7, 2] with gaps.
-  const index_t extents[] = {3, 5000000000, 7, 2}, strides[] = {200000000000, 30, 3, 1};
-  const auto gaps = rows::input_of(host_view(none, extents, strides));
-  EXPECT_EQ(gaps.offset((2 * 5000000000 + 4999999999) * 7 + 6), 2 * 200000000000 + 4999999999 * 30 + 6 * 3);
-  EXPECT_EQ(gaps.offset(4294967297 * 7 + 5), 4294967297 * 30 + 5 * 3);
 }
 
 KILN_ON_EXECUTORS(argmax_kernel);
@@ -231,26 +302,31 @@ TYPED_TEST(argmax_kernel, finds_the_first_largest_at_every_length) {
 TYPED_TEST(argmax_kernel, nan_wins_and_is_flagged) {
   int flagged = 0;
   const float nan = NAN, inf = INFINITY;
-  EXPECT_EQ((argmax_of<float, TypeParam>(*this, {nan, nan}, 1, &flagged))[0], 0);
+  const auto of = [](const std::vector<float>& values) {
+    std::vector<bf16> x;
+    for (float v : values) x.push_back(bf16(v));
+    return x;
+  };
+  EXPECT_EQ((argmax_of<bf16, TypeParam>(*this, of({nan, nan}), 1, &flagged))[0], 0);
   EXPECT_EQ(flagged, 1);
-  EXPECT_EQ((argmax_of<float, TypeParam>(*this, {1, nan, 2}, 1, &flagged))[0], 1);
+  EXPECT_EQ((argmax_of<bf16, TypeParam>(*this, of({1, nan, 2}), 1, &flagged))[0], 1);
   EXPECT_EQ(flagged, 1);
-  EXPECT_EQ((argmax_of<float, TypeParam>(*this, {1, -nan, inf}, 1, &flagged))[0], 1);
+  EXPECT_EQ((argmax_of<bf16, TypeParam>(*this, of({1, -nan, inf}), 1, &flagged))[0], 1);
   EXPECT_EQ(flagged, 1);
-  EXPECT_EQ((argmax_of<float, TypeParam>(*this, {1, inf, 2}, 1, &flagged))[0], 1);
+  EXPECT_EQ((argmax_of<bf16, TypeParam>(*this, of({1, inf, 2}), 1, &flagged))[0], 1);
   EXPECT_EQ(flagged, 1);
-  EXPECT_EQ((argmax_of<float, TypeParam>(*this, {-inf, -inf}, 1, &flagged))[0], 0);
+  EXPECT_EQ((argmax_of<bf16, TypeParam>(*this, of({-inf, -inf}), 1, &flagged))[0], 0);
   EXPECT_EQ(flagged, 1);
-  EXPECT_EQ((argmax_of<float, TypeParam>(*this, {-inf, -5, -inf, -4}, 1, &flagged))[0], 3);
+  EXPECT_EQ((argmax_of<bf16, TypeParam>(*this, of({-inf, -5, -inf, -4}), 1, &flagged))[0], 3);
   EXPECT_EQ(flagged, 0);
-  EXPECT_EQ((argmax_of<float, TypeParam>(*this, {-0.0f, 0.0f}, 1, &flagged))[0], 0);
-  EXPECT_EQ((argmax_of<float, TypeParam>(*this, {-3.4028235e38f, 3.4028235e38f}, 1, &flagged))[0], 1);
+  EXPECT_EQ((argmax_of<bf16, TypeParam>(*this, of({-0.0f, 0.0f}), 1, &flagged))[0], 0);
+  EXPECT_EQ((argmax_of<bf16, TypeParam>(*this, of({-3.3e38f, 3.3e38f}), 1, &flagged))[0], 1);
   EXPECT_EQ(flagged, 0);
 }
 
 TYPED_TEST(argmax_kernel, rows_without_columns_are_refused) {
   auto& out = this->template output<std::int32_t>(4);
-  const auto x = this->input(std::vector<float>{1}).data();
+  const auto x = this->input(std::vector<bf16>{bf16(1.0f)}).data();
   const status s = argmax(this->executor(), view_on<TypeParam>(x, 4, 0), view_on<TypeParam>(out.data(), 4));
   EXPECT_EQ(s.code(), errc::bad_shape);
   EXPECT_NE(s.message().find("`x`: has 0 columns"), std::string::npos) << s.message();
