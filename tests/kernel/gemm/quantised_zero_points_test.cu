@@ -14,24 +14,44 @@ using std::int8_t;
 using pinned = config<tile<64, 32, 64>, warp_tile<32, 32>, stages<2>, multistage, instructions::sm80>;
 
 template <class E>
-class quantised_zero_points : public with_views<E> {};
+class quantised_zero_points : public with_views<E> {
+ public:
+  template <class T, class... I>
+  auto in(const std::vector<T>& values, I... extents) {
+    return with_views<E>::in(values, extents...);
+  }
+  template <class T, class... I>
+  auto out(I... extents) {
+    return with_views<E>::template out<T>(extents...);
+  }
+};
 TYPED_TEST_SUITE(quantised_zero_points, executors, executor_names);
 
-TYPED_TEST(quantised_zero_points, the_reports_numbers) {
-  const auto a = this->in(std::vector<int8_t>{10, 12}, 1, 2), b = this->in(std::vector<int8_t>{3, 4}, 2, 1);
-  const auto ones = this->in(std::vector<int8_t>(2, 1), 1, 2);
-  const auto [sums, sums_buffer] = this->template out<int32_t>(1, 1);
-  const auto [d, result] = this->template out<int32_t>(1, 1);
-  ASSERT_TRUE(gemm<pinned>(this->executor(), ones, b, store(sums, acc)).ok());
-  EXPECT_EQ(sums_buffer->values()[0], 7);
-  const auto za = this->in(std::vector<int32_t>{10}, 1);
-  ASSERT_TRUE(gemm<pinned>(this->executor(), a, b,
-                           store(d, without_zero_points(per_row(za), per_column(view_on<TypeParam>(sums.data, 1)))))
-                  .ok());
-  EXPECT_EQ(result->values()[0], 8);
+/// Zero points of both operands; all parts are int32. The sums of B's columns come from a product with ones.
+template <class Fixture>
+std::vector<int32_t> corrected_product(Fixture& test, index_t m, index_t n, index_t k, const std::vector<int8_t>& a,
+                                       const std::vector<int8_t>& b, const std::vector<int32_t>& za,
+                                       const std::vector<int32_t>& zb) {
+  using E = std::decay_t<decltype(test.executor())>;
+  std::vector<int32_t> of_rows(static_cast<std::size_t>(m));
+  for (std::size_t i = 0; i < a.size(); ++i) of_rows[i / static_cast<std::size_t>(k)] += a[i];
+  const auto [sums, buffer] = test.template out<int32_t>(1, n);
+  const auto [d, result] = test.template out<int32_t>(m, n);
+  const auto vb = test.in(b, k, n), ones = test.in(std::vector<int8_t>(static_cast<std::size_t>(k), 1), 1, k);
+  const status made = gemm<pinned>(test.executor(), ones, vb, store(sums, acc));
+  EXPECT_TRUE(made.ok()) << made.message();
+  const auto corrected =
+      without_zero_points(per_row(test.in(za, m)), per_column(view_on<E>(sums.data, n)), per_column(test.in(zb, n)),
+                          per_row(test.in(of_rows, m)), static_cast<int>(k));
+  const status s = gemm<pinned>(test.executor(), test.in(a, m, k), vb, store(d, corrected));
+  EXPECT_TRUE(s.ok()) << s.message();
+  return result->values();
 }
 
-/// Zero points of both operands, at their ends too; all parts in int32.
+TYPED_TEST(quantised_zero_points, the_reports_numbers) {
+  EXPECT_EQ(corrected_product(*this, 1, 1, 2, {10, 12}, {3, 4}, {10}, {0}), (std::vector<int32_t>{8}));
+}
+
 TYPED_TEST(quantised_zero_points, both_operands_against_int64) {
   const auto check = [&](index_t m, index_t n, index_t k, std::uint64_t seed) {
     const auto a = uniform<int8_t>(static_cast<std::size_t>(m * k), seed),
@@ -39,19 +59,7 @@ TYPED_TEST(quantised_zero_points, both_operands_against_int64) {
     auto za = small_integers<int32_t>(static_cast<std::size_t>(m), seed + 2, -128, 127),
          zb = small_integers<int32_t>(static_cast<std::size_t>(n), seed + 3, -128, 127);
     za[0] = -128, zb[0] = 127;
-    const auto [sums_a, rows] = this->template out<int32_t>(m, 1);
-    const auto [sums_b, columns] = this->template out<int32_t>(1, n);
-    const auto [d, result] = this->template out<int32_t>(m, n);
-    const auto va = this->in(a, m, k), vb = this->in(b, k, n);
-    const auto ones = this->in(std::vector<int8_t>(static_cast<std::size_t>(k), 1), 1, k);
-    ASSERT_TRUE(gemm<pinned>(this->executor(), ones, vb, store(sums_b, acc)).ok());
-    ASSERT_TRUE(gemm<pinned>(this->executor(), va, transposed(ones), store(sums_a, acc)).ok());
-    const auto corrected = without_zero_points(per_row(this->in(za, m)), per_column(view_on<TypeParam>(sums_b.data, n)),
-                                               per_column(this->in(zb, n)), per_row(view_on<TypeParam>(sums_a.data, m)),
-                                               static_cast<int>(k));
-    const status s = gemm<pinned>(this->executor(), va, vb, store(d, corrected));
-    ASSERT_TRUE(s.ok()) << s.message();
-    const auto values = result->values();
+    const auto values = corrected_product(*this, m, n, k, a, b, za, zb);
     for (index_t i = 0; i < m; ++i)
       for (index_t j = 0; j < n; ++j) {
         int64_t want = 0;

@@ -255,7 +255,8 @@ void check_overflow(Fixture& test, std::vector<float> x, const std::vector<int>&
 TYPED_TEST(quantise_groups, floats_of_8_bits_overflow_to_nan_on_request) {
   check_overflow<e4m3>(*this, {448, 449, 464, 464.1f, 465, 480, 1e30f, INFINITY, -1000},
                        {0x7e, 0x7e, 0x7e, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0xff});
-  check_overflow<e5m2>(*this, {57344, 61439, 61440, 65536, INFINITY, -65536}, {0x7b, 0x7b, 0x7c, 0x7c, 0x7c, 0xfc});
+  if constexpr (TypeParam::on_host)  // a set of kernels less for the device
+    check_overflow<e5m2>(*this, {57344, 61439, 61440, 65536, INFINITY, -65536}, {0x7b, 0x7b, 0x7c, 0x7c, 0x7c, 0xfc});
 }
 
 }  // namespace
