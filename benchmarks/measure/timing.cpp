@@ -61,8 +61,12 @@ timing measure(const std::vector<launcher>& contenders, int sets, const timing_o
   for (const launcher& c : contenders) about.push_back(estimate(s, c, sets));
   result.graphs = *std::min_element(about.begin(), about.end()) < options.graph_below_us;
 
-  // A graph visits every copy equally often, and with them more bytes than the L2 holds.
-  const int launches = (options.graph_launches + sets - 1) / sets * sets;
+  // A graph visits every copy equally often, and with them more bytes than the L2 holds. It has few launches where the
+  // slowest contender would take long for many.
+  constexpr int least = 20;
+  const double slowest = *std::max_element(about.begin(), about.end());
+  const int wanted = std::clamp(static_cast<int>(2e3 * options.round_ms / slowest), least, options.graph_launches);
+  const int launches = (wanted + sets - 1) / sets * sets;
   std::vector<std::unique_ptr<replay>> replays;
   if (result.graphs)
     for (std::size_t c = 0; c < contenders.size(); ++c) {

@@ -14,7 +14,7 @@ struct timing_options {
   int rounds = 7;
   double round_ms = 5;         ///< work of one contender in one round
   double graph_below_us = 50;  ///< shorter ones are replayed from a graph
-  int graph_launches = 20;     ///< at least so many in a graph
+  int graph_launches = 20;     ///< in a graph; fewer, but 20, where they would take long
 };
 
 struct timing {

@@ -50,6 +50,7 @@ void register_softmax();
 void register_norms();
 void register_quantise();
 void register_reductions();
+void register_logits();
 void register_elementwise();
 void register_rotary();
 

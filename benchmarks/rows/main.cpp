@@ -12,6 +12,7 @@ void register_cases() {
   bench::register_norms();
   bench::register_quantise();
   bench::register_reductions();
+  bench::register_logits();
   bench::register_elementwise();
   bench::register_rotary();
 }

@@ -84,6 +84,8 @@ OPERATIONS = {
     "quantise_rows_int8": (lambda x: quantise(x, 127, torch.int8), rows_of("mn")),
     "quantise_rows_e4m3": (lambda x: quantise(x, 448, torch.float8_e4m3fn), rows_of("mn")),
     "argmax": (lambda x: x.argmax(-1), rows_of("mn")),
+    "cross_entropy": (lambda x, t: F.cross_entropy(x.float(), t, reduction="none"),
+                      lambda m, n, t: [uniform(m, n, dtype=t, amplitude=4), torch.arange(m, device="cuda") * 7919 % n]),
     "row_sum": (lambda x: x.sum(-1, dtype=torch.float32), rows_of("mn")),
     "column_sum": (lambda x: x.sum(0, dtype=torch.float32), rows_of("mn")),
     "transform_axpy": (lambda x, y: 1.75 * x + y, rows_of("mn", "mn")),
