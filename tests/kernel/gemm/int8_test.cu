@@ -60,8 +60,10 @@ TYPED_TEST(gemm_int8, weights_repacked_with_k_along_memory) {
   using E = TypeParam;
   constexpr index_t m = 33, n = 40, k = 72, pitch = 80;  // rows of the copy begin at multiples of 16 bytes
   const auto values = uniform<int8_t>(m * k, 1), weights = uniform<int8_t>(k * n, 2);
-  const auto a = view_on<E>(this->template input<int8_t>(values).data(), m, k), w = view_on<E>(this->template input<int8_t>(weights).data(), k, n);
-  auto &packed = this->template output<int8_t>(n * pitch, prefill::x55), &d = this->template output<int32_t>(m * n, prefill::x55);
+  const auto a = view_on<E>(this->template input<int8_t>(values).data(), m, k);
+  const auto w = view_on<E>(this->template input<int8_t>(weights).data(), k, n);
+  auto& packed = this->template output<int8_t>(n * pitch, prefill::x55);
+  auto& d = this->template output<int32_t>(m * n, prefill::x55);
   const auto b = transposed(pitched(view_on<E>(packed.data(), n, k), pitch));
   const auto sink = store(view_on<E>(d.data(), m, n), acc);
   const auto want = product_of({m, n, k}, values, weights);
@@ -70,7 +72,8 @@ TYPED_TEST(gemm_int8, weights_repacked_with_k_along_memory) {
     ASSERT_TRUE(s.ok()) << s.message();
     expect_matrix(d.values(), m, n, [&](index_t i, index_t j) { return want.value[static_cast<std::size_t>(i * n + j)]; });
   };
-  const auto as_it_is = plan_gemm(a, w, sink), repacked = plan_gemm(a, b, sink);
+  const auto as_it_is = plan_gemm(a, w, sink);
+  const auto repacked = plan_gemm(a, b, sink);
   expect_right(as_it_is);
   const status s = copy(this->executor(), w, b);
   ASSERT_TRUE(s.ok()) << s.message();
