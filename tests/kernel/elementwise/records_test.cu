@@ -219,6 +219,87 @@ TYPED_TEST(records, structs_with_padding_keep_it_and_fields_convert) {
   EXPECT_EQ(labels.values(), l);
 }
 
+struct limits_of {
+  double low, high;
+};
+struct range {
+  using type = limits_of;
+};
+struct spin {
+  using type = std::int16_t[2];
+};
+struct seed {
+  using type = std::uint64_t;
+};
+/// Eleven fields of ten types, and padding between them.
+struct many {
+  std::int8_t label;
+  double low, high;
+  float x[3];
+  std::int16_t spin[2];
+  bf16 charge;
+  std::uint64_t seed;
+  std::int32_t number;
+  bool alive;
+  float v[3], mass;
+  std::uint8_t kind;
+};
+struct age {
+  KILN_FN void operator()(auto e) const {
+    get<range>(e).high += get<range>(e).low;
+    get<spin>(e)[1] = get<spin>(e)[0] + 1;
+    get<seed>(e) = get<seed>(e) ^ 1u;
+    get<bool>(e) = get<std::int32_t>(e) > 4;
+  }
+};
+
+TYPED_TEST(records, any_number_of_fields_of_any_types_between_arrays_and_structs) {
+  using E = TypeParam;
+  const std::size_t n = 37;
+  const index_t count = 37;
+  std::vector<many> all(n);
+  std::memset(static_cast<void*>(all.data()), 0, n * sizeof(many));
+  for (std::size_t i = 0; i < n; ++i) {
+    const float f = static_cast<float>(i);
+    const auto s = static_cast<std::int16_t>(i);
+    all[i].label = static_cast<std::int8_t>(i), all[i].low = 0.5 * static_cast<double>(i), all[i].high = 3;
+    for (int c = 0; c < 3; ++c) all[i].x[c] = f + static_cast<float>(c), all[i].v[c] = -f - static_cast<float>(c);
+    all[i].spin[0] = s, all[i].spin[1] = 100, all[i].charge = bf16(f), all[i].seed = i << 40;
+    all[i].number = static_cast<int>(i % 10), all[i].mass = 2 * f, all[i].kind = static_cast<std::uint8_t>(200 + i);
+  }
+  auto& memory = this->template output<unsigned char>(
+      soa_bytes<label, range, position, spin, charge, seed, std::int32_t, bool, velocity, mass, std::uint8_t>(count), prefill::x55);
+  const auto arrays = [&] {
+    if constexpr (E::on_host)
+      return host_soa_in<label, range, position, spin, charge, seed, std::int32_t, bool, velocity, mass, std::uint8_t>(memory.data(), count);
+    else
+      return device_soa_in<label, range, position, spin, charge, seed, std::int32_t, bool, velocity, mass, std::uint8_t>(memory.data(), count);
+  }();
+  const auto& from = this->input(all);
+  kiln::test::guarded_output<many, typename E::space> back(all);
+  ASSERT_TRUE(copy(this->executor(),
+                   aos_on<E, const label, const range, const position, const spin, const charge, const seed, const std::int32_t,
+                          const bool, const velocity, const mass, const std::uint8_t>(from.data(), count),
+                   arrays)
+                  .ok());
+  ASSERT_TRUE(transform(this->executor(), slice(arrays, 1, 36), age{}).ok());
+  ASSERT_TRUE(copy(this->executor(), arrays,
+                   aos_on<E, label, range, position, spin, charge, seed, std::int32_t, bool, velocity, mass, std::uint8_t>(back.data(), count))
+                  .ok());
+  const auto result = back.values();
+  for (std::size_t i = 0; i < n; ++i) {
+    many expected = all[i];
+    if (i >= 1 && i < 36) {
+      expected.high += expected.low;
+      expected.spin[1] = static_cast<std::int16_t>(i + 1);
+      expected.seed ^= 1u;
+      expected.alive = expected.number > 4;
+    }
+    ASSERT_EQ(std::memcmp(static_cast<const void*>(&result[i]), static_cast<const void*>(&expected), sizeof(many)), 0) << i;
+  }
+  EXPECT_TRUE(back.intact());
+}
+
 TYPED_TEST(records, wrong_arguments_are_named_and_nothing_is_written) {
   using E = TypeParam;
   auto a = this->make(40, 19);
