@@ -51,8 +51,8 @@ status cross_entropy_checked(const Executor& ex, const tensor<X, R, S, U>& logit
       options.ignore_index,
       options.label_smoothing,
       flag};
-  return run(ex, {.program = "cross_entropy", .bytes = bytes_of(logits, targets, loss)}, program, count(logits),
-             length(logits));
+  const double bytes = bytes_of(logits, targets, loss) + (log_sum == nullptr ? 0 : bytes_of(*log_sum));
+  return run(ex, {.program = "cross_entropy", .bytes = bytes}, program, count(logits), length(logits));
 }
 }  // namespace rows
 

@@ -39,6 +39,26 @@ reference reference_of(const std::vector<X>& x, const std::vector<std::int32_t>&
   return r;
 }
 
+// On the device f16 and targets of 64 bits take one kernel instead of the seven that a public call chooses from: the
+// choice does not depend on the types, and each kernel costs its time to compile. That one takes aligned rows, or a
+// single one.
+template <class E, class X, class Id, class L>
+status cross_entropy_in(const E& ex, const X& x, const Id& targets, const L& loss, const L& log_sum,
+                        cross_entropy_options options, std::int32_t* flag) {
+  using from = typename X::value_type;
+  using id = typename Id::value_type;
+  if constexpr ((!std::is_same_v<from, f16> && sizeof(id) == 4) || E::on_host) {
+    return cross_entropy(ex, x, targets, loss, log_sum, options, flag);
+  } else {
+    using program = rows::cross_entropy_program<from, id>;
+    return rows::run_pinned<rows::one_block, rows::chunk_width<program>>(
+        ex, "cross_entropy",
+        program{rows::input_of(x), rows::each_row(targets), rows::each_row(loss), rows::each_row(log_sum),
+                options.ignore_index, options.label_smoothing, flag},
+        rows::count(x), rows::length(x));
+  }
+}
+
 template <class X, class Test>
 void check_shape(Test& test, std::size_t rows, std::size_t cols, double offset, float smoothing, std::uint64_t seed) {
   SCOPED_TRACE(std::string(name_of<X>()) + ", " + std::to_string(rows) + " x " + std::to_string(cols));
@@ -48,9 +68,9 @@ void check_shape(Test& test, std::size_t rows, std::size_t cols, double offset, 
   std::vector<std::int32_t> targets;
   for (std::size_t r = 0; r < rows; ++r) targets.push_back(static_cast<std::int32_t>(hash(seed, r) % cols));
   auto &loss = test.template output<float>(rows), &log_sum = test.template output<float>(rows);
-  const status s = cross_entropy(test.executor(), view_on<E>(test.input(x).data(), rows, cols),
-                                 view_on<E>(test.input(targets).data(), rows), view_on<E>(loss.data(), rows),
-                                 view_on<E>(log_sum.data(), rows), {.label_smoothing = smoothing});
+  const status s = cross_entropy_in(test.executor(), view_on<E>(test.input(x).data(), rows, cols),
+                                    view_on<E>(test.input(targets).data(), rows), view_on<E>(loss.data(), rows),
+                                    view_on<E>(log_sum.data(), rows), {.label_smoothing = smoothing}, nullptr);
   ASSERT_TRUE(s.ok()) << s.message();
   const auto r = reference_of(x, targets, static_cast<double>(smoothing));
   EXPECT_TRUE(near(loss.values(), r.loss, r.loss_bound)) << "loss";
@@ -82,9 +102,8 @@ std::vector<double> loss_of(Test& test, const std::vector<float>& x, const std::
   const auto xv = view_on<E>(test.input(x).data(), rows, x.size() / rows);
   const auto tv = view_on<E>(test.input(targets).data(), rows);
   const auto lv = view_on<E>(loss.data(), rows);
-  const status s = log_sums == nullptr ? cross_entropy(test.executor(), xv, tv, lv, options, flag.data())
-                                       : cross_entropy(test.executor(), xv, tv, lv, view_on<E>(log_sum.data(), rows),
-                                                       options, flag.data());
+  const status s =
+      cross_entropy_in(test.executor(), xv, tv, lv, view_on<E>(log_sum.data(), rows), options, flag.data());
   EXPECT_TRUE(s.ok()) << s.message();
   if (log_sums != nullptr) *log_sums = as_double(log_sum.values());
   auto r = as_double(loss.values());
@@ -101,9 +120,10 @@ TYPED_TEST(cross_entropy_rows, targets_outside_the_classes_are_nan_and_flagged) 
     EXPECT_NEAR(y[2], std::log(std::exp(-2) + std::exp(-1) + 1), 1e-6) << bad;
     EXPECT_EQ(y[3], 1) << bad;
   }
-  const auto wide = loss_of<TypeParam>(*this, {1, 1, 1, 1}, std::vector<std::int64_t>{std::int64_t{1} << 32, 1});
+  const auto wide =
+      loss_of<TypeParam>(*this, {1, 1, 1, 1, 1, 1, 1, 1}, std::vector<std::int64_t>{std::int64_t{1} << 32, 1});
   EXPECT_TRUE(std::isnan(wide[0]));
-  EXPECT_NEAR(wide[1], std::log(2.0), 1e-6);
+  EXPECT_NEAR(wide[1], std::log(4.0), 1e-6);
   EXPECT_EQ(wide[2], 1);
 }
 
