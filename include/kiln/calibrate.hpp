@@ -173,7 +173,7 @@ status make_scales(const Executor& ex, const observed_histogram<S>& seen, const 
   } else {
     KILN_TRY(check_observed<Executor>(seen));
     KILN_TRY(check_made(seen.range, set));
-    KILN_TRY(check_written_set(seen.counts, set));
+    KILN_TRY(check_written_set("counts", seen.counts, set));
     using zero = typename zero_type<std::remove_cvref_t<decltype(set.zeros)>>::type;
     const calibration<Q, zero> to{seen.counts.data,
                                   seen.range.low.data,

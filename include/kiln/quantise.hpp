@@ -12,8 +12,8 @@
 ///
 /// `x` is float, f16 or bf16, rank 1 to 4, any strides; its last axis are its columns, all others its rows, so a vector
 /// is one row. `q` has equal extents. Scales are float, any strides: a vector of 1 (tensor), of the rows or of the
-/// columns, or a matrix for groups: [rows, ceil(columns / group)] along axis 1, [ceil(rows / group), columns] along axis
-/// 0. A group may be of any size from 1, also longer than the axis; the last one may be shorter.
+/// columns, or a matrix for groups: [rows, ceil(columns / group)] along axis 1, [ceil(rows / group), columns] along
+/// axis 0. A group may be of any size from 1, also longer than the axis; the last one may be shorter.
 ///
 /// Symmetric: q = x / scale, rounded half to even and saturated: int8 to [-128, 127] (or -127, see the options), uint8
 /// to [0, 255], so negative values are 0, e4m3 to 448, e5m2 to 57344. A computed scale is amax / 127, 255, 448 or
@@ -113,7 +113,7 @@ status quantise_computed(const Executor& ex, const char* name, const tensor<X, R
   using element = std::remove_const_t<X>;
   using zero = typename zero_type<Zeros>::type;
   KILN_TRY(check_quantise(x, q, set));
-  KILN_TRY(check_written_set(x, set));
+  KILN_TRY(check_written_set("x", x, set));
   if (set.scales.empty()) return {};
   const to_codes<Q> codes = codes_of<Q>(options);
   const trace::launch_record record{.program = name, .fused = "scales", .bytes = bytes_of(x, q, set.scales)};

@@ -224,7 +224,7 @@ TYPED_TEST(calibration, wrong_arguments_are_refused) {
   expect(make_scales<int8_t>(this->executor(), rows.rows(), per_row_scales(view_on<E>(s.data(), 4))), errc::bad_shape,
          "operand `scales`: axis 0 has extent 4, needs 3");
   expect(make_scales<int8_t>(this->executor(), rows.rows(), per_row_scales(view_on<E>(rows.low.data(), 3))),
-         errc::overlap, "`scales`");
+         errc::overlap, "operand `scales`: shares memory with `low`");
   EXPECT_TRUE(rows.low.untouched() && rows.high.untouched() && rows.ignored.untouched() && s.untouched());
 }
 

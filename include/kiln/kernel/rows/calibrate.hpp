@@ -129,9 +129,9 @@ status check_made(const observed_ranges<G, S>& seen, const Set& set) {
                 " as in the ranges");
   KILN_TRY(check_same_shape("scales", set.scales, "low", seen.low));
   if constexpr (Set::affine) KILN_TRY(check_same_shape("zero points", set.zeros, "low", seen.low));
-  KILN_TRY(check_written_set(seen.low, set));
-  KILN_TRY(check_written_set(seen.high, set));
-  return check_written_set(seen.ignored, set);
+  KILN_TRY(check_written_set("low", seen.low, set));
+  KILN_TRY(check_written_set("high", seen.high, set));
+  return check_written_set("ignored", seen.ignored, set);
 }
 
 }  // namespace rows

@@ -142,7 +142,7 @@ struct percentile_program {
       return (positive ? to.counts[b] : 0) + (negative ? to.counts[0x8000 + b] : 0);
     };
     while (bin > 0 && above + count(bin) <= beyond) above += count(bin--);
-    return above == 0 ? largest : min_of(value_of_bin(bin), largest);
+    return beyond == 0 ? largest : min_of(value_of_bin(bin), largest);
   }
 };
 

@@ -52,14 +52,15 @@ status check_apart_from_set(const char* name, const View& out, const scale_set<G
   return {};
 }
 
-/// The scales and zero points are outputs, apart from `x` and from each other.
-template <class X, int R, class S, int U, granularity G, class Scales, class Zeros>
-status check_written_set(const tensor<X, R, S, U>& x, const scale_set<G, Scales, Zeros>& set) {
+/// The scales and zero points are outputs, apart from what they are made of, which the call names `of`, and from each
+/// other.
+template <class From, granularity G, class Scales, class Zeros>
+status check_written_set(const char* of, const From& from, const scale_set<G, Scales, Zeros>& set) {
   KILN_TRY(check_output("scales", set.scales));
-  KILN_TRY(check_apart("scales", set.scales, "x", x));
+  KILN_TRY(check_apart("scales", set.scales, of, from));
   if constexpr (scale_set<G, Scales, Zeros>::affine) {
     KILN_TRY(check_output("zero points", set.zeros));
-    KILN_TRY(check_apart("zero points", set.zeros, "x", x));
+    KILN_TRY(check_apart("zero points", set.zeros, of, from));
     KILN_TRY(check_apart("zero points", set.zeros, "scales", set.scales));
   }
   return {};
