@@ -74,8 +74,12 @@ struct staged_finish {
   }
 
  private:
-  /// The lane, known to be one of 32: no signs to extend, and nothing that is made of it waits in a register through the products.
-  KILN_FN static int lane_here(int thread) { return here(thread) & 31; }
+  /// The lane, known to be one of 32, so that there are no signs to extend. Where the products take nearly all registers, what
+  /// is made of it is made here, and does not wait through them.
+  KILN_FN static int lane_here(int thread) {
+    if constexpr (Math::fills_registers) return here(thread) & 31;
+    else return thread & 31;
+  }
 
   /// The lane's `i`-th vector of the chunk, or false where it is outside D.
   template <class Warp>

@@ -37,7 +37,7 @@ KILN_FN void run_listed_tile(Block block, const problem_list<Arguments>& list, s
 inline namespace KILN_ABI {
 
 template <class Ring, class Arguments>
-__global__ void __launch_bounds__(Ring::program::threads) grouped_gemm_kernel(const __grid_constant__ problem_list<Arguments> list) {
+__global__ void __launch_bounds__(Ring::program::threads, Ring::least_resident) grouped_gemm_kernel(const __grid_constant__ problem_list<Arguments> list) {
   extern __shared__ __align__(16) unsigned char kiln_shared_memory[];
   const block_scope<on_device, Ring::program::threads> block;
   auto& memory = Ring::memory_in(kiln_shared_memory);

@@ -100,7 +100,7 @@ struct gemm_program {
   template <class Block>
   KILN_FN static void finish(Block block, const parameters& p, tile_index t, state<Block>& st, scratch& memory) {
     block.template split<32>([&](auto warp) {
-      const int number = here(warp.number()) & 31, wm = number / warps_n, wn = number % warps_n;  // not negative: no signs to extend
+      const int number = warp.number() & 31, wm = number / warps_n, wn = number % warps_n;  // not negative: no signs to extend
       const coord first{static_cast<index_t>(t.row) * tile_m + wm * warp_m,
                         static_cast<index_t>(t.col) * tile_n + wn * warp_n};
       finish_part::run(

@@ -20,6 +20,9 @@ struct ring_gemm {
   static constexpr const char* instructions_name = std::is_same_v<typename Config::instruction_set, instructions::simt> ? "simt" : "sm80";
   static constexpr int tile_m = program::tile_m, tile_n = program::tile_n, tile_k = program::tile_k;
   static constexpr int cluster_m = 1, cluster_n = 1, cluster = 1, resident = 2;
+  /// Blocks that the registers must have room for. 0 leaves it to the assembler, which for scalar products of 8-bit operands would
+  /// rather spill than give up a block.
+  static constexpr int least_resident = std::is_same_v<typename Config::instruction_set, instructions::simt> && sizeof(typename Arguments::a_type) == 1 ? 1 : 0;
   static constexpr int alignment = 1024;  // a swizzle's pattern is made from address bits
   static constexpr index_t shared_bytes = static_cast<index_t>(sizeof(shared)) + alignment;
   static constexpr index_t row_parts_of_tile = program::warps_n;
@@ -65,7 +68,7 @@ struct ring_gemm {
 inline namespace KILN_ABI {
 
 template <class Ring, class Arguments>
-__global__ void __launch_bounds__(Ring::program::threads)
+__global__ void __launch_bounds__(Ring::program::threads, Ring::least_resident)
     ring_gemm_kernel(const __grid_constant__ Arguments p, const tile_order order) {
   extern __shared__ __align__(16) unsigned char kiln_shared_memory[];
   const block_scope<on_device, Ring::program::threads> block;
