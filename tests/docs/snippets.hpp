@@ -40,7 +40,7 @@ status blas(const Executor& ex, const A& a, const B& b, const C& c, float alpha,
 
 template <class Executor, class A, class B, class D>
 status planned(Executor ex, const A& a, const B& b, const D& d) {
-  // Checked and chosen once, run as often as you like. `explain()` says which kernel and why.
+  // Checked and chosen once, run as often as you like. `state()` says what is wrong, `explain()` which kernel and why.
   const auto plan = plan_gemm(a, b, store(d, acc));
   status s = plan.run(ex);
   return s;

@@ -99,40 +99,40 @@ concept operands = is_node_v<L> || is_node_v<R>;
 
 template <class L, class R>
 requires detail::operands<L, R>
-constexpr auto operator+(const L& x, const R& y) { return detail::apply_op(detail::plus{}, x, y); }
+constexpr auto operator+(const L& x, const R& y) { return apply_op(detail::plus{}, x, y); }
 template <class L, class R>
 requires detail::operands<L, R>
-constexpr auto operator-(const L& x, const R& y) { return detail::apply_op(detail::minus{}, x, y); }
+constexpr auto operator-(const L& x, const R& y) { return apply_op(detail::minus{}, x, y); }
 template <class L, class R>
 requires detail::operands<L, R>
-constexpr auto operator*(const L& x, const R& y) { return detail::apply_op(detail::times{}, x, y); }
+constexpr auto operator*(const L& x, const R& y) { return apply_op(detail::times{}, x, y); }
 /// IEEE division; where a multiplication by the reciprocal will do, it is several times cheaper.
 template <class L, class R>
 requires detail::operands<L, R>
-constexpr auto operator/(const L& x, const R& y) { return detail::apply_op(detail::quotient{}, x, y); }
+constexpr auto operator/(const L& x, const R& y) { return apply_op(detail::quotient{}, x, y); }
 template <class X>
 requires is_node_v<X>
-constexpr auto operator-(const X& x) { return detail::apply_op(detail::negative{}, x); }
+constexpr auto operator-(const X& x) { return apply_op(detail::negative{}, x); }
 
 /// Of two values; NaN if one is NaN. The overloads for one type keep std's templates from being the better match.
 template <class L, class R>
 requires detail::operands<L, R>
-constexpr auto(min)(const L& x, const R& y) { return detail::apply_op(detail::smaller{}, x, y); }
+constexpr auto(min)(const L& x, const R& y) { return apply_op(detail::smaller{}, x, y); }
 template <class X>
 requires is_node_v<X>
-constexpr auto(min)(const X& x, const X& y) { return detail::apply_op(detail::smaller{}, x, y); }
+constexpr auto(min)(const X& x, const X& y) { return apply_op(detail::smaller{}, x, y); }
 template <class L, class R>
 requires detail::operands<L, R>
-constexpr auto(max)(const L& x, const R& y) { return detail::apply_op(detail::larger{}, x, y); }
+constexpr auto(max)(const L& x, const R& y) { return apply_op(detail::larger{}, x, y); }
 template <class X>
 requires is_node_v<X>
-constexpr auto(max)(const X& x, const X& y) { return detail::apply_op(detail::larger{}, x, y); }
+constexpr auto(max)(const X& x, const X& y) { return apply_op(detail::larger{}, x, y); }
 
 /// x between low and high, which are numbers or nodes; NaN stays NaN.
 template <class X, class Low, class High>
 requires is_node_v<X>
 constexpr auto clamp(const X& x, const Low& low, const High& high) {
-  return detail::apply_op(detail::smaller{}, detail::apply_op(detail::larger{}, x, low), high);
+  return apply_op(detail::smaller{}, apply_op(detail::larger{}, x, low), high);
 }
 
 /// Rounds half to even, clamps to the range, NaN to 0: the one way from a float expression into an int32 tensor.
@@ -141,12 +141,12 @@ requires is_node_v<X>
 constexpr auto round_to(const X& x) {
   static_assert(std::is_same_v<To, std::int32_t>,
                 "round_to<To>: To is std::int32_t; narrower types are rounded to when stored");
-  return detail::apply_op(detail::rounding<std::int32_t>{}, x);
+  return apply_op(detail::rounding<std::int32_t>{}, x);
 }
 
 /// An integer value as a float, rounded beyond 2^24; a float as it is.
 template <class X>
 requires is_node_v<X>
-constexpr auto as_float(const X& x) { return detail::apply_op(detail::rounding<float>{}, x); }
+constexpr auto as_float(const X& x) { return apply_op(detail::rounding<float>{}, x); }
 
 }  // namespace kiln

@@ -37,13 +37,28 @@ template <class... T>
 std::string text_of(const axpby_node<T...>& n) {
   return "axpby(" + text_of(n.x) + ", elem)";
 }
+/// Whether one of these operators stands in the text outside all parentheses.
+inline bool has_operator(const std::string& text, const std::string& operators) {
+  int depth = 0;
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    if (depth == 0 && text[i] == ' ' && operators.find(text[i + 1]) != std::string::npos) return true;
+  }
+  return false;
+}
 template <class Op, class... E>
 std::string text_of(const operation<Op, E...>& o) {
   std::string parts[sizeof...(E)];
   o.operands.each([&](const auto& e, auto number) { parts[decltype(number)::value] = text_of(e); });
   std::string label = "map";
   if constexpr (requires { Op::label; }) label = Op::label;
-  if (sizeof...(E) == 2 && label.size() == 1) return parts[0] + " " + label + " " + parts[1];
+  if (sizeof...(E) == 2 && label.size() == 1) {
+    const char op = label[0];
+    const bool tight = op == '*' || op == '/';
+    if (tight && has_operator(parts[0], "+-")) parts[0] = "(" + parts[0] + ")";
+    if (has_operator(parts[1], op == '/' ? "+-*/" : op == '+' ? "" : "+-")) parts[1] = "(" + parts[1] + ")";
+    return parts[0] + " " + label + " " + parts[1];
+  }
   std::string all = label + "(";
   for (const auto& p : parts) all += (&p == parts ? "" : ", ") + p;
   return all + ")";

@@ -104,7 +104,7 @@ struct functor_op {
 /// __device__` one. Beside `using namespace std` and <map>, write kiln::map.
 template <class F, class... X>
 requires(is_node_v<X> || ...) constexpr auto map(const F& f, const X&... x) {
-  return detail::apply_op(detail::functor_op<F>{f}, x...);
+  return apply_op(detail::functor_op<F>{f}, x...);
 }
 
 }  // namespace kiln

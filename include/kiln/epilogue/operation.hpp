@@ -12,7 +12,7 @@ namespace kiln {
 ///     template <class... V> using result = float or std::int32_t;   // given the operands' values' types
 ///     template <class... V> static constexpr mistake mistakes();    // what is wrong with such operands
 ///     template <class... V> KILN_FN result<V...> operator()(V... x) const;
-///     static constexpr bool wants_coord;                            // then `coord` follows the operands
+///     template <class... V> static constexpr bool wants_coord;      // then `coord` follows the operands
 ///     template <class Space> static constexpr bool runs_in();
 ///
 /// `pointwise` gives the last two, for one that asks for no coordinates and runs everywhere.
@@ -116,6 +116,8 @@ constexpr operation<Op, E...> make_operation(const Op& op, const E&... e) {
   return {{}, op, bundle_of(e...)};
 }
 
+}  // namespace detail
+
 /// `op(x...)` as a node, where at least one operand is a node and the others may be numbers.
 template <class Op, class... X>
 constexpr auto apply_op(const Op& op, const X&... x) {
@@ -123,9 +125,7 @@ constexpr auto apply_op(const Op& op, const X&... x) {
                 "an operand of an epilogue expression is a node or a number of at most 32 bits; tensors are read "
                 "through elem(view), "
                 "per_row(view), per_column(view) or per_tensor(view)");
-  return make_operation(op, as_node(x)...);
+  return detail::make_operation(op, detail::as_node(x)...);
 }
-
-}  // namespace detail
 
 }  // namespace kiln

@@ -23,6 +23,20 @@ struct launch_shape {
   bool overlaps_previous = false;
 };
 
+namespace detail {
+/// Whether all code of this build is for GPUs that have the library's instructions. A template, so that it is asked only
+/// where something is launched.
+template <class...>
+inline constexpr bool builds_for_8_0 = [] {
+#if defined(__CUDA_ARCH_LIST__)
+  constexpr int list[] = {__CUDA_ARCH_LIST__};
+  for (const int architecture : list)
+    if (architecture < 800) return false;
+#endif
+  return true;
+}();
+}  // namespace detail
+
 inline constexpr index_t max_grid_x = 2147483647, max_grid_yz = 65535;
 
 /// An attribute of the current device; `fallback` where the runtime does not answer.
@@ -44,6 +58,9 @@ inline namespace KILN_ABI {
 template <class... Parameters>
 status launch(const device& ex, const char* name, void (*kernel)(Parameters...), const launch_shape& shape,
               const std::type_identity_t<Parameters>&... arguments) {
+  static_assert(detail::builds_for_8_0<Parameters...>,
+                "the device executor needs code for sm_80 or newer, and this file is compiled for an older GPU, too (nvcc's own default may be "
+                "one): pass -arch=sm_80, -arch=sm_90a or newer; in CMake set CMAKE_CUDA_ARCHITECTURES");
   const index_t x = shape.grid[0], y = shape.grid[1], z = shape.grid[2];
   if (x < 0 || y < 0 || z < 0 || x > max_grid_x || y > max_grid_yz || z > max_grid_yz)
     return fail(errc::unsupported, "launch of `", name, "`: a grid of ", x, " x ", y, " x ", z,

@@ -7,7 +7,7 @@
 ///
 ///     auto w = quantised(payload, per_row_scales(scales));                  // [N, K] int8, one scale for each output
 ///     auto w4 = quantised_int4(packed, k, per_group_scales<1>(scales, 128));  // int4x2, groups of 128 along axis 1
-///     gemm(ex, x, transposed(w), store(d, acc * per_column(transposed(w).scales())));
+///     gemm(ex, x, transposed(payload), store(d, acc * per_column(scales)));
 ///
 /// kiln/quantise.hpp makes payloads, scales and zero points of numbers, kiln/calibrate.hpp scales of many batches;
 /// epilogue/zero_points.hpp has the corrections that zero points ask of a product.

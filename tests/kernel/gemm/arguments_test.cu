@@ -61,7 +61,7 @@ TYPED_TEST(gemm_arguments_of_calls, shapes_that_do_not_fit) {
                        {"`b`", "batch 3", "needs 2"});
   this->expect_refused(gemm<small>(this->executor(), view_on<E>(this->a_, 2, 20, 32), view_on<E>(this->b_, 3, 32, 8), store(view_on<E>(this->d_->data(), 3, 20, 8), acc)), errc::bad_shape,
                        {"`b`", "batch 3", "needs 2"});
-  this->expect_refused(gemm<small>(this->executor(), slice(this->a(), 0, 5, 50), this->b(), store(this->d(), acc)), errc::bad_shape, {"`a`", "-1", "axis 1"});
+  this->expect_refused(gemm<small>(this->executor(), slice(this->a(), 0, 5, 50), this->b(), store(this->d(), acc)), errc::bad_shape, {"`a`", "-1", "-1 rows"});
   this->expect_next_call_right();
 }
 

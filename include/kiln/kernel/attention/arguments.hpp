@@ -2,6 +2,7 @@
 /// What an attention kernel is given, and which keys a query sees.
 #include <cstdint>
 
+#include <kiln/view/reshape.hpp>
 #include <kiln/view/tensor.hpp>
 
 namespace kiln {

@@ -13,7 +13,7 @@ namespace kiln {
 struct gemm_explanation {
   const char* schedule = "";   ///< "warp_specialized 128x256x64, 4 stages, cluster 2, sm90"; a literal's lifetime
   const char* fused = "";      ///< the epilogue, "gelu(acc + per_column) + elem"; a literal's lifetime
-  std::string reason;          ///< why this kernel
+  std::string reason;          ///< why this kernel; of a plan that cannot run, what is wrong
   index_t tiles = 0;             ///< of D
   bool cut = false;            ///< some tiles are cut along K if the workspace allows it
   double bytes = 0;            ///< read plus written, each operand once
@@ -23,9 +23,10 @@ struct gemm_explanation {
 
   /// One paragraph for people.
   std::string text() const {
+    if (*schedule == '\0') return reason;
     char times[96];
     std::snprintf(times, sizeof times, "; %.3g GFLOP, %.3g MB, at the GPU's peaks %.1f us", operations * 1e-9, bytes * 1e-6, roofline_seconds * 1e6);
-    return std::string(schedule) + ", " + std::to_string(tiles) + " tiles" + (cut ? ", some cut along K" : "") + ": " + reason +
+    return std::string(schedule) + ", " + std::to_string(tiles) + (tiles == 1 ? " tile" : " tiles") + (cut ? ", some cut along K" : "") + ": " + reason +
            (roofline_seconds > 0 ? times : "");
   }
 };

@@ -40,6 +40,8 @@ class gemm_plan {
   /// What the plan does and why, and how long it would take at the peak rates of the GPU.
   gemm_explanation explain() const {
     gemm_explanation e;
+    if (!state_.ok()) e.reason = state_.message();
+    if (state_.ok() && nothing_to_do()) e.reason = "nothing to do";
     if (!state_.ok() || nothing_to_do()) return e;
     each_kernel([&](int i, auto kernel, auto) {
       if (i == number_) e = detail::explain<decltype(kernel)>(arguments_, whole_.tiles, choice_, pinned, split_bytes_ > 0, refused_);

@@ -43,8 +43,8 @@ template <class Arguments>
 status place_partials(Arguments& p, const part_counts& parts, const workspace& scratch, std::size_t needed) {
   if (needed == 0) return {};
   if (scratch.data == nullptr || scratch.bytes < needed)
-    return fail(errc::workspace_too_small, "the executor's workspace has ", scratch.data == nullptr ? 0 : scratch.bytes,
-                " bytes, needs ", needed);
+    return fail(errc::workspace_too_small, "gemm: the executor's workspace has ", scratch.data == nullptr ? 0 : scratch.bytes,
+                " bytes, needs ", needed, " (plan.workspace_size(); pass device(stream, workspace{p, bytes}))");
   if (reinterpret_cast<std::uintptr_t>(scratch.data) % 16 != 0)
     return fail(errc::bad_alignment, "the executor's workspace is not aligned to 16 bytes");
   auto* next = static_cast<unsigned char*>(scratch.data);

@@ -4,6 +4,7 @@
 #include <kiln/kernel/rows/operand.hpp>
 #include <kiln/view/alignment.hpp>
 #include <kiln/view/overlap.hpp>
+#include <kiln/view/reshape.hpp>
 
 namespace kiln::rows {
 
