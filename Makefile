@@ -4,22 +4,21 @@ FLAGS ?=
 MODEL ?= tests/data/tiny-glm
 RUN = . ./cmake/environment.sh
 
-.PHONY: test demo tools clean
+.PHONY: test demo clean
 
-test: tools
+test:
+	@sh cmake/tools.sh
 	@$(RUN) && cmake --preset $$PRESET -DKILN_TESTS=ON $(FLAGS) \
 	  && cmake --build --preset $$PRESET --target kiln-tests --parallel $$JOBS \
 	  && ctest --preset $$PRESET --parallel $$JOBS \
 	  && echo "Tested on $$EXECUTOR."
 
-demo: tools
+demo:
+	@sh cmake/tools.sh demo
 	@$(RUN) && cmake --preset $$PRESET -DKILN_TESTS=OFF $(FLAGS) \
 	  && cmake --build --preset $$PRESET --target kiln-glm --parallel $$JOBS \
 	  && echo "Running on $$EXECUTOR." \
 	  && build/bin/kiln-glm $(MODEL) --demo
-
-tools:
-	@sh cmake/tools.sh
 
 clean:
 	rm -rf build

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sees to the tools that a build needs: installs what is missing on Debian or Ubuntu, else says what to install.
+# Sees to the tools that `make test` needs, or with the argument `demo` that `make demo` needs: installs what is missing on Debian or Ubuntu, else says what to install.
 set -eu
 
 missing=""
@@ -8,8 +8,8 @@ command -v cmake >/dev/null 2>&1 || missing="$missing cmake"
 command -v ninja >/dev/null 2>&1 || missing="$missing ninja-build"
 command -v python3 >/dev/null 2>&1 || missing="$missing python3"
 command -v "${CXX:-c++}" >/dev/null 2>&1 || missing="$missing g++"
-have_header gtest/gtest.h || missing="$missing libgtest-dev"
-have_header benchmark/benchmark.h || missing="$missing libbenchmark-dev"
+[ "${1:-}" = demo ] || have_header gtest/gtest.h || missing="$missing libgtest-dev"
+[ "${1:-}" = demo ] || have_header benchmark/benchmark.h || missing="$missing libbenchmark-dev"
 have_header nlohmann/json.hpp || missing="$missing nlohmann-json3-dev"
 have_header CLI/CLI.hpp || missing="$missing libcli11-dev"
 
