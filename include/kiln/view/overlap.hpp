@@ -2,7 +2,6 @@
 /// Whether two views share memory.
 #include <cstdint>
 #include <initializer_list>
-
 #include <kiln/view/tensor.hpp>
 
 namespace kiln {
@@ -33,7 +32,8 @@ inline constexpr int most_axes = 16;
 template <class T, int R, class S, int U>
 plain_view plain(const tensor<T, R, S, U>& v) {
   static_assert(R <= most_axes, "calls that look for overlap take views of at most 16 axes");
-  return {v.data, v.extents, v.strides, R, U, static_cast<std::int64_t>(sizeof(T)), static_cast<std::int64_t>(alignof(T))};
+  return {
+      v.data, v.extents, v.strides, R, U, static_cast<std::int64_t>(sizeof(T)), static_cast<std::int64_t>(alignof(T))};
 }
 
 /// The axes of a view that have more than one element, in bytes, with all strides made positive.

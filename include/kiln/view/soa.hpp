@@ -243,8 +243,8 @@ KILN_FN constexpr auto select(const soa_view<Space, Fields...>& v) {
   return r;
 }
 
-/// The fields of both views side by side: `for (auto [x, v, force] : zipped(p, f))`. Views of different lengths give one
-/// of -1 elements.
+/// The fields of all views side by side: `for (auto [x, v, force] : zipped(p, f))`. Views of different lengths give
+/// one of -1 elements.
 template <class Space, class... A, class... B>
 KILN_FN constexpr auto zipped(const soa_view<Space, A...>& a, const soa_view<Space, B...>& b) {
   soa_view<Space, A..., B...> r;

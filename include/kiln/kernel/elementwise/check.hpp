@@ -50,7 +50,8 @@ inline status check_view(std::string_view call, std::string_view argument, const
   if (v.data == nullptr)
     return fail(errc::null_pointer, call, ": ", argument, " has extents ", std::string_view(shape_text(v)),
                 " and null data");
-  const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(v.data) % static_cast<std::uintptr_t>(v.alignment));
+  const auto off =
+      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(v.data) % static_cast<std::uintptr_t>(v.alignment));
   if (off == 0) return {};
   return fail(errc::bad_alignment, call, ": ", argument, " is at an address that is ", off,
               " bytes past a multiple of its element's ", v.alignment, ", needs such a multiple");
@@ -58,43 +59,6 @@ inline status check_view(std::string_view call, std::string_view argument, const
 template <class T, int R, class S, int U>
 status check_view(std::string_view call, std::string_view argument, const tensor<T, R, S, U>& v) {
   return check_view(call, argument, plain(v));
-}
-
-template <class Space, class... Fields>
-status check_view(std::string_view call, std::string_view argument, const soa_view<Space, Fields...>& v) {
-  if (v.count < 0)
-    return fail(errc::bad_shape, call, ": ", argument, " has ", v.count,
-                " elements, needs 0 or more (a wrong slice leaves -1)");
-  status s;
-  const auto look = [&](std::size_t number, const auto& arrays) {
-    int c = 0;
-    for (const auto* array : arrays) {
-      using T = std::remove_cvref_t<decltype(*array)>;
-      if (s.ok() && v.count > 0 && array == nullptr)
-        s = fail(errc::null_pointer, call, ": ", argument, " has ", v.count, " elements and null data in component ", c,
-                 " of field ", number);
-      if (s.ok() && reinterpret_cast<std::uintptr_t>(array) % alignof(T) != 0)
-        s = fail(errc::bad_alignment, call, ": component ", c, " of field ", number, " of ", argument,
-                 " is not aligned to its type's ", alignof(T), " bytes");
-      ++c;
-    }
-  };
-  [&]<std::size_t... I>(std::index_sequence<I...>) { (look(I, detail::leaf<I>(v.arrays)), ...); }
-  (std::index_sequence_for<Fields...>{});
-  return s;
-}
-
-template <class Space, class... Fields>
-status check_view(std::string_view call, std::string_view argument, const aos_view<Space, Fields...>& v) {
-  if (v.count < 0)
-    return fail(errc::bad_shape, call, ": ", argument, " has ", v.count,
-                " elements, needs 0 or more (a wrong slice leaves -1)");
-  if (v.count > 0 && v.data == nullptr)
-    return fail(errc::null_pointer, call, ": ", argument, " has ", v.count, " elements and null data");
-  constexpr std::size_t alignment = aos_view<Space, Fields...>::fields::alignment;
-  if (reinterpret_cast<std::uintptr_t>(v.data) % alignment != 0)
-    return fail(errc::bad_alignment, call, ": ", argument, " is not aligned to its struct's ", alignment, " bytes");
-  return {};
 }
 
 /// The same extents as `model`, which the call names `of`.
@@ -128,8 +92,8 @@ inline status check_apart(std::string_view call, std::string_view argument, cons
   return fail(errc::overlap, call, ": ", argument, " shares memory with ", of, ", needs memory of its own");
 }
 
-/// What a map asks of its views: results of one shape and apart, inputs of that shape, each of which is a result itself,
-/// element by element, or shares nothing with it.
+/// What a map asks of its views: results of one shape and apart, inputs of that shape, each of which is a result
+/// itself, element by element, or shares nothing with it.
 inline status check_map(std::string_view call, const plain_view* results, int count, const plain_view* inputs,
                         int input_count) {
   const auto name = [&](int k) { return count == 1 ? std::string("the result") : "result " + std::to_string(k + 1); };
@@ -152,48 +116,80 @@ inline status check_map(std::string_view call, const plain_view* results, int co
   return {};
 }
 
-/// One component of one field of a view of records, as bytes [elements, bytes of the component].
-struct component_bytes {
-  tensor<const unsigned char, 2, host_space> bytes;
+/// One component of one field of a view of records: its elements as rows of bytes.
+struct component_view {
+  const void* data;
+  index_t extents[2], strides[2];  ///< elements, and the bytes of one
+  std::int64_t alignment;
   bool is_const;
-  int view;
+  int field, component;
+
+  plain_view bytes() const { return {data, extents, strides, 2, 1, 1, 1}; }
 };
 
-template <class View, class Take>
-void each_component(const View& v, int number, Take&& take) {
+template <class View>
+int put_components(const View& v, component_view* to) {
+  int n = 0;
   const auto field = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
     using f = typename View::fields::template at<I>;
-    for (int c = 0; c < f::components; ++c) {
-      component_bytes b{};
-      b.bytes.data = reinterpret_cast<const unsigned char*>(v.template at<I>(0, c));
-      b.bytes.extents[0] = v.count, b.bytes.extents[1] = static_cast<index_t>(sizeof(typename f::type));
-      if constexpr (is_soa_v<View>)
-        b.bytes.strides[0] = static_cast<index_t>(sizeof(typename f::type));
-      else
-        b.bytes.strides[0] = static_cast<index_t>(View::record_bytes);
-      b.bytes.strides[1] = 1;
-      b.is_const = f::is_const;
-      b.view = number;
-      take(b);
-    }
+    constexpr auto size = static_cast<index_t>(sizeof(typename f::type));
+    [[maybe_unused]] index_t step = size;
+    if constexpr (is_aos_v<View>) step = static_cast<index_t>(View::record_bytes);
+    for (int c = 0; c < f::components; ++c)
+      to[n++] = {v.template at<I>(0, c),
+                 {v.count, size},
+                 {step, 1},
+                 static_cast<std::int64_t>(alignof(typename f::type)),
+                 f::is_const,
+                 static_cast<int>(I),
+                 c};
   };
   [&]<std::size_t... I>(std::index_sequence<I...>) { (field(std::integral_constant<std::size_t, I>{}), ...); }
   (typename View::fields::indices{});
+  return n;
+}
+
+/// No negative number of elements, and aligned data where there are elements. An array of structs is one component.
+inline status check_records(std::string_view call, std::string_view argument, index_t count, const component_view* all,
+                            int components, bool structs) {
+  if (count < 0)
+    return fail(errc::bad_shape, call, ": ", argument, " has ", count,
+                " elements, needs 0 or more (a wrong slice leaves -1)");
+  for (int i = 0; i < components; ++i) {
+    const component_view& c = all[i];
+    const auto place = [&](const char* of) {
+      return structs ? std::string()
+                     : std::string(of) + std::to_string(c.component) + " of field " + std::to_string(c.field);
+    };
+    if (count > 0 && c.data == nullptr)
+      return fail(errc::null_pointer, call, ": ", argument, " has ", count, " elements and null data",
+                  std::string_view(place(" in component ")));
+    if (reinterpret_cast<std::uintptr_t>(c.data) % static_cast<std::uintptr_t>(c.alignment) != 0)
+      return fail(errc::bad_alignment, call, ": ", std::string_view(place("component ")), structs ? "" : " of ",
+                  argument, " is not aligned to its ", structs ? "struct" : "type", "'s ", c.alignment, " bytes");
+  }
+  return {};
+}
+template <record_view View>
+status check_view(std::string_view call, std::string_view argument, const View& v) {
+  if constexpr (is_aos_v<View>) {
+    const component_view whole{
+        v.data, {v.count, 1}, {1, 1}, static_cast<std::int64_t>(View::fields::alignment), false, 0, 0};
+    return check_records(call, argument, v.count, &whole, 1, true);
+  } else {
+    component_view all[View::fields::components];
+    const int count = put_components(v, all);
+    return check_records(call, argument, v.count, all, count, false);
+  }
 }
 
 /// No component that can be written shares memory with another. One that is read may be the same as one that is
 /// written, element by element.
-template <class... Views>
-status check_components(std::string_view call, const Views&... views) {
-  constexpr std::size_t most = ((Views::fields::components) + ...);
-  component_bytes all[most];
-  std::size_t count = 0;
-  int number = 0;
-  (each_component(views, ++number, [&](const component_bytes& b) { all[count++] = b; }), ...);
-  for (std::size_t i = 0; i < count; ++i)
-    for (std::size_t j = 0; j < i; ++j) {
+inline status check_components(std::string_view call, const component_view* all, int count) {
+  for (int i = 0; i < count; ++i)
+    for (int j = 0; j < i; ++j) {
       if (all[i].is_const && all[j].is_const) continue;
-      const overlap shared = overlaps(all[i].bytes, all[j].bytes);
+      const overlap shared = kiln::detail::overlaps(all[i].bytes(), all[j].bytes());
       if (shared == overlap::partial || (shared == overlap::same && !all[i].is_const && !all[j].is_const))
         return fail(
             errc::overlap, call, ": component ", j, " and component ", i,
@@ -201,17 +197,21 @@ status check_components(std::string_view call, const Views&... views) {
     }
   return {};
 }
+template <record_view... Views>
+status check_components(std::string_view call, const Views&... views) {
+  component_view all[((Views::fields::components) + ...)];
+  int count = 0;
+  ((count += put_components(views, all + count)), ...);
+  return check_components(call, all, count);
+}
 
 /// A result of one element that lies in no component of the view.
 template <class Result, record_view View>
 status check_outside(std::string_view call, std::string_view argument, const Result& result, std::string_view of,
                      const View& view) {
-  bool shared = false;
-  const tensor<const unsigned char, 2, host_space> bytes{
-      reinterpret_cast<const unsigned char*>(result.data), {1, static_cast<index_t>(sizeof(*result.data))}, {1, 1}};
-  each_component(view, 1,
-                 [&](const component_bytes& b) { shared = shared || overlaps(b.bytes, bytes) != overlap::none; });
-  if (shared) return fail(errc::overlap, call, ": ", argument, " shares memory with ", of, ", needs memory of its own");
+  component_view all[View::fields::components];
+  const int count = put_components(view, all);
+  for (int i = 0; i < count; ++i) KILN_TRY(check_apart(call, argument, plain(result), of, all[i].bytes()));
   return {};
 }
 
