@@ -53,21 +53,31 @@ class row_of {
   /// accumulators from `identity`; `merge` joins them in an order that the configuration fixes.
   KILN_HOST_CALLS template <class A, class Each, class Merge>
   KILN_FN A reduce(A identity, Each each, Merge merge) {
+    return reduce_chunks(
+        identity,
+        [&](auto& a, index_t c, int n, const chunk<held, Width>& x) {
+          if (n == Width) {
+            KILN_UNROLL
+            for (int v = 0; v < Width; ++v) a[v] = each(a[v], program_.value(x[v]), c + v);
+          } else {
+            KILN_UNROLL
+            for (int v = 0; v < Width; ++v)
+              if (v < n) a[v] = each(a[v], program_.value(x[v]), c + v);
+          }
+        },
+        merge);
+  }
+
+  /// The same in chunks, for operands that are read beside the row: `each(accumulators, column, n, kept)` adds the first
+  /// n of a chunk, each to the accumulator of its place.
+  KILN_HOST_CALLS template <class A, class Each, class Merge>
+  KILN_FN A reduce_chunks(A identity, Each each, Merge merge) {
     fragments<A, 1, scope_type> partial;
     threads_.each([&](int t) {
       A a[Width];
       KILN_UNROLL
       for (int v = 0; v < Width; ++v) a[v] = identity;
-      chunks(t, [&](index_t c, int n, const chunk<held, Width>& x) {
-        if (n == Width) {
-          KILN_UNROLL
-          for (int v = 0; v < Width; ++v) a[v] = each(a[v], program_.value(x[v]), c + v);
-        } else {
-          KILN_UNROLL
-          for (int v = 0; v < Width; ++v)
-            if (v < n) a[v] = each(a[v], program_.value(x[v]), c + v);
-        }
-      });
+      chunks(t, [&](index_t c, int n, const chunk<held, Width>& x) { each(a, c, n, x); });
       KILN_UNROLL
       for (int w = Width / 2; w > 0; w /= 2) {
         KILN_UNROLL
