@@ -49,6 +49,60 @@ void expect_codes(const char* what, const std::vector<Q>& q, const std::vector<f
   }
 }
 
+// On the device the sum with its residual takes the kernels that a public call chooses from. The choice does not depend
+// on the norm or the types and each kernel costs its time to compile, so the others take one of two: a block holds the
+// row, or reads it again element by element.
+template <class Program, class Ex>
+status run_one_of_two(const Ex& ex, const Program& program, index_t count, index_t length) {
+  using namespace rows;
+  constexpr int width = chunk_width<Program>;
+  if (rows::detail::all_vectors(program, width) && length <= one_block::capacity(width))
+    return run_pinned<one_block, width>(ex, "norm", program, count, length);
+  return run_pinned<endless_single, 1>(ex, "norm", program, count, length);
+}
+template <class Ex, class X, class W, class Q, class Scales>
+status rms_norm_of(const Ex& ex, const X& x, const W& w, const Q& q, const Scales& scales,
+                   quantise_options options = {}) {
+  if constexpr (Ex::on_host) {
+    return rms_norm(ex, x, w, q, scales, epsilon, options);
+  } else {
+    using namespace rows;
+    using code = typename Q::value_type;
+    using kind = norm_scales<Scales>;
+    const auto& set = kind::of(scales);
+    const auto rest = [&](auto place) {
+      using scale = std::remove_pointer_t<decltype(place.data)>;
+      return norm_quantise_program<rows_of_one<typename X::value_type>, rms_values<typename W::value_type>, code,
+                                   scale>{
+          {input_of(x)}, {shared_line(w), epsilon}, operand_of(q), place, codes_of<code>(options)};
+    };
+    if constexpr (kind::computed)
+      return run_one_of_two(ex, rest(place_of<kind::set::served>(set.scales)), count(x), length(x));
+    else
+      return run_pinned<one_block, 8>(ex, "norm", rest(place_of_const<kind::set::served>(set.scales)), count(x),
+                                      length(x));
+  }
+}
+template <class Ex, class X, class W, class Q, class Set>
+status layer_norm_of(const Ex& ex, const X& x, const W& w, const W& b, const Q& q, const Set& set) {
+  if constexpr (Ex::on_host) {
+    return layer_norm(ex, x, w, b, q, set, epsilon);
+  } else {
+    using namespace rows;
+    using code = typename Q::value_type;
+    using weight = typename W::value_type;
+    using program =
+        norm_quantise_program<rows_of_one<typename X::value_type>, layer_values<weight, weight>, code, float>;
+    return run_one_of_two(ex,
+                          program{{input_of(x)},
+                                  {shared_line(w), shared_line(b), epsilon},
+                                  operand_of(q),
+                                  place_of<Set::served>(set.scales),
+                                  codes_of<code>({})},
+                          count(x), length(x));
+  }
+}
+
 template <class Test>
 void check_norms(Test& test, std::size_t rows, std::size_t cols, std::uint64_t seed) {
   SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(cols));
@@ -71,13 +125,12 @@ void check_norms(Test& test, std::size_t rows, std::size_t cols, std::uint64_t s
   auto &rms_scales = test.template output<float>(rows), &layer_scales = test.template output<float>(rows),
        &added_scales = test.template output<float>(rows);
   const auto scales = [&](auto& o) { return per_row_scales(view_on<E>(o.data(), rows)); };
-  ASSERT_TRUE(rms_norm(test.executor(), xv, wv, view_on<E>(rms.data(), rows, cols), scales(rms_scales), epsilon).ok());
+  ASSERT_TRUE(rms_norm_of(test.executor(), xv, wv, view_on<E>(rms.data(), rows, cols), scales(rms_scales)).ok());
   ASSERT_TRUE(add_rms_norm(test.executor(), xv, rv, wv, view_on<E>(stored.data(), rows, cols),
                            view_on<E>(added.data(), rows, cols), scales(added_scales), epsilon)
                   .ok());
   ASSERT_TRUE(
-      layer_norm(test.executor(), fv, wv, bv, view_on<E>(layer.data(), rows, cols), scales(layer_scales), epsilon)
-          .ok());
+      layer_norm_of(test.executor(), fv, wv, bv, view_on<E>(layer.data(), rows, cols), scales(layer_scales)).ok());
   const double e = static_cast<double>(epsilon);
   const auto wd = as_double(w);
   expect_codes("rms_norm", rms.values(), rms_scales.values(), rms_reference<float>(as_double(x), wd, e, 0));
@@ -136,27 +189,6 @@ TEST(norm_quantise_on_host, equals_quantise_rows_of_the_float32_norm) {
       [&](const auto& q, const auto& s) { return layer_norm(host, fv, wv, bv, q, s, epsilon); });
 }
 
-/// Given scales on the device take one kernel, for aligned rows of up to 8192, instead of the seven that a public call
-/// chooses from.
-template <class E, class X, class W, class Q, class Set>
-status rms_norm_given(const E& ex, const X& x, const W& w, const Q& q, const Set& set, quantise_options options = {}) {
-  if constexpr (E::on_host) {
-    return rms_norm(ex, x, w, q, given(set), epsilon, options);
-  } else {
-    using namespace rows;
-    using code = typename Q::value_type;
-    using program = norm_quantise_program<rows_of_one<typename X::value_type>, rms_values<typename W::value_type>, code,
-                                          const float>;
-    return run_pinned<one_block, 8>(ex, "rms_norm",
-                                    program{{input_of(x)},
-                                            {shared_line(w), epsilon},
-                                            operand_of(q),
-                                            place_of_const<Set::served>(set.scales),
-                                            codes_of<code>(options)},
-                                    count(x), length(x));
-  }
-}
-
 // Rows of equal magnitudes are +-1 after the norm, and 1000 drowns epsilon, so codes are those of weight / scale, none
 // of them near a tie. The guarded input fails the test if the scales change.
 TYPED_TEST(norm_quantise, given_scales_are_only_read) {
@@ -178,18 +210,19 @@ TYPED_TEST(norm_quantise, given_scales_are_only_read) {
       EXPECT_EQ(int{got[i]}, std::clamp(v, static_cast<double>(lowest), 127.0)) << i;
     }
   };
-  ASSERT_TRUE(rms_norm_given(this->executor(), xv, wv, qv, per_row_scales(sv)).ok());
+  ASSERT_TRUE(rms_norm_of(this->executor(), xv, wv, qv, given(per_row_scales(sv))).ok());
   expect(false, -128);
-  ASSERT_TRUE(rms_norm_given(this->executor(), xv, wv, qv, per_row_scales(sv), {.range = int8_range::symmetric}).ok());
+  ASSERT_TRUE(
+      rms_norm_of(this->executor(), xv, wv, qv, given(per_row_scales(sv)), {.range = int8_range::symmetric}).ok());
   expect(false, -127);
-  ASSERT_TRUE(rms_norm_given(this->executor(), xv, wv, qv, per_tensor_scale(view_on<TypeParam>(sv.data, 1))).ok());
+  ASSERT_TRUE(rms_norm_of(this->executor(), xv, wv, qv, given(per_tensor_scale(view_on<TypeParam>(sv.data, 1)))).ok());
   expect(true, -128);
   auto& f = this->template output<e4m3>(24);
   const auto fv = view_on<TypeParam>(f.data(), 3, 8);
-  ASSERT_TRUE(rms_norm_given(this->executor(), xv, wv, fv, per_row_scales(sv)).ok());
+  ASSERT_TRUE(rms_norm_of(this->executor(), xv, wv, fv, given(per_row_scales(sv))).ok());
   EXPECT_EQ(as_double(f.values()[16 + 3]), 448);
   EXPECT_EQ(as_double(f.values()[16 + 4]), -448);
-  ASSERT_TRUE(rms_norm_given(this->executor(), xv, wv, fv, per_row_scales(sv), {.beyond = overflow::to_nan}).ok());
+  ASSERT_TRUE(rms_norm_of(this->executor(), xv, wv, fv, given(per_row_scales(sv)), {.beyond = overflow::to_nan}).ok());
   EXPECT_TRUE(std::isnan(as_double(f.values()[16 + 3])));
   EXPECT_EQ(as_double(f.values()[16 + 5]), 0);
 }
@@ -207,13 +240,11 @@ TYPED_TEST(norm_quantise, zeros_have_scale_1_and_nan_shows_in_the_scale) {
     const auto b = view_on<TypeParam>(this->input(std::vector<bf16>(cols, bf16(0.0f))).data(), cols);
     auto &q = this->template output<std::int8_t>(5 * cols), &p = this->template output<std::int8_t>(5 * cols);
     auto &s = this->template output<float>(5), &t = this->template output<float>(5);
-    ASSERT_TRUE(rms_norm(this->executor(), view_on<TypeParam>(this->input(x).data(), 5, cols), w,
-                         view_on<TypeParam>(q.data(), 5, cols), per_row_scales(view_on<TypeParam>(s.data(), 5)),
-                         epsilon)
+    ASSERT_TRUE(rms_norm_of(this->executor(), view_on<TypeParam>(this->input(x).data(), 5, cols), w,
+                            view_on<TypeParam>(q.data(), 5, cols), per_row_scales(view_on<TypeParam>(s.data(), 5)))
                     .ok());
-    ASSERT_TRUE(layer_norm(this->executor(), view_on<TypeParam>(this->input(xf).data(), 5, cols), w, b,
-                           view_on<TypeParam>(p.data(), 5, cols), per_row_scales(view_on<TypeParam>(t.data(), 5)),
-                           epsilon)
+    ASSERT_TRUE(layer_norm_of(this->executor(), view_on<TypeParam>(this->input(xf).data(), 5, cols), w, b,
+                              view_on<TypeParam>(p.data(), 5, cols), per_row_scales(view_on<TypeParam>(t.data(), 5)))
                     .ok());
     for (const auto& found : {s.values(), t.values()}) {
       EXPECT_TRUE(std::isfinite(found[0]) && found[0] > 0) << cols;
@@ -252,8 +283,8 @@ TYPED_TEST(norm_quantise, every_operand_keeps_its_strides) {
     const auto in = static_cast<index_t>(in_pitch), out = static_cast<index_t>(out_pitch);
     const auto xv = pitched_on<TypeParam>(this->input(x).data(), rows, cols, in);
     const auto wv = view_on<TypeParam>(this->input(w, 1).data(), cols);
-    ASSERT_TRUE(rms_norm(this->executor(), xv, wv, pitched_on<TypeParam>(q.data(), rows, cols, out),
-                         per_row_scales(strided_on<TypeParam>(s.data(), extents, strides)), epsilon)
+    ASSERT_TRUE(rms_norm_of(this->executor(), xv, wv, pitched_on<TypeParam>(q.data(), rows, cols, out),
+                            per_row_scales(strided_on<TypeParam>(s.data(), extents, strides)))
                     .ok());
     ASSERT_TRUE(add_rms_norm(this->executor(), xv, pitched_on<TypeParam>(this->input(residual).data(), rows, cols, out),
                              wv, pitched_on<TypeParam>(stored.data(), rows, cols, 50),
@@ -304,24 +335,30 @@ TYPED_TEST(norm_quantise, residual_stream_may_be_updated_in_place) {
 }
 
 TYPED_TEST(norm_quantise, empty_shapes_succeed) {
-  auto& q = this->template output<std::int8_t>(8);
+  auto& q = this->template output<e4m3>(8);
+  auto& sum = this->template output<bf16>(8);
   auto &none = this->template output<float>(4), &scales = this->template output<float>(4);
   const auto in = this->input(std::vector<bf16>(8, bf16(2.0f))).data();
   const auto w = this->input(std::vector<bf16>(128, bf16(1.0f))).data();
-  ASSERT_TRUE(rms_norm(this->executor(), view_on<TypeParam>(in, 0, 128), view_on<TypeParam>(w, 128),
-                       view_on<TypeParam>(q.data(), 0, 128), per_row_scales(view_on<TypeParam>(none.data(), 0)),
-                       epsilon)
-                  .ok());
+  const auto run = [&](index_t m, index_t n, float* s) {
+    const auto x = view_on<TypeParam>(in, m, n);
+    return add_rms_norm(this->executor(), x, x, view_on<TypeParam>(w, n), view_on<TypeParam>(sum.data(), m, n),
+                        view_on<TypeParam>(q.data(), m, n), per_row_scales(view_on<TypeParam>(s, m)), epsilon);
+  };
+  ASSERT_TRUE(run(0, 128, none.data()).ok());
   EXPECT_TRUE(none.untouched());
-  ASSERT_TRUE(rms_norm(this->executor(), view_on<TypeParam>(in, 4, 0), view_on<TypeParam>(w, 0),
-                       view_on<TypeParam>(q.data(), 4, 0), per_row_scales(view_on<TypeParam>(scales.data(), 4)),
-                       epsilon)
-                  .ok());
+  ASSERT_TRUE(run(4, 0, scales.data()).ok());
   for (float s : scales.values()) EXPECT_EQ(s, 1);  // as quantise_rows has it
   EXPECT_TRUE(q.untouched());
+  EXPECT_TRUE(sum.untouched());
 }
 
-TYPED_TEST(norm_quantise, wrong_arguments_are_named) {
+/// What is told of the arguments before anything runs, which no executor changes.
+template <class E>
+class norm_quantise_arguments : public on_executor<E> {};
+TYPED_TEST_SUITE(norm_quantise_arguments, host_only, executor_names);
+
+TYPED_TEST(norm_quantise_arguments, wrong_ones_are_named) {
   guarded_output<bf16, typename TypeParam::space> buffer(uniform<bf16>(100, 4));
   auto& q = this->template output<std::int8_t>(24);
   auto& f = this->template output<e4m3>(24);
