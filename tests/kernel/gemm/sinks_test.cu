@@ -70,26 +70,27 @@ TYPED_TEST(gemm_sinks, swiglu_of_two_products) {
   if (no_hopper_here<TypeParam>().empty()) swiglu(bf16{}, bf16{}, {130, 200, 72}, 106, config<tile<128, 96, 64>, stages<2>, warp_specialized>{});
 }
 
+template <class T>
+using sum_of = std::conditional_t<std::is_integral_v<T>, std::int32_t, float>;
+
 /// Small integers: every partial sum is exact, so that each reduction has one right answer. The largest value of a row stands
 /// in the tests of lists.
 template <class E>
 class gemm_reductions : public gemm_sinks<E> {
  protected:
-  template <class T>
-  using number = std::conditional_t<std::is_integral_v<T>, std::int32_t, float>;
   template <class N>
   struct results {
     std::vector<N> d, row_sums, row_sizes, column_lows, column_sums;
   };
 
   /// `a` by rows, `b` by columns.
-  template <class T, class Config>
-  results<number<T>> reduced(const product_extents& e, const std::vector<T>& a, const std::vector<T>& b) {
-    const auto [d, values] = this->template out<number<T>>(e.batch, e.m, e.n);
-    const auto [s, row_sums] = this->template out<number<T>>(e.batch, e.m);
-    const auto [z, row_sizes] = this->template out<number<T>>(e.batch, e.m);
-    const auto [l, lows] = this->template out<number<T>>(e.batch, e.n);
-    const auto [c, sums] = this->template out<number<T>>(e.batch, e.n);
+  template <class T, class Config, class Sum = sum_of<T>>
+  results<Sum> reduced(const product_extents& e, const std::vector<T>& a, const std::vector<T>& b) {
+    const auto [d, values] = this->template out<Sum>(e.batch, e.m, e.n);
+    const auto [s, row_sums] = this->template out<Sum>(e.batch, e.m);
+    const auto [z, row_sizes] = this->template out<Sum>(e.batch, e.m);
+    const auto [l, lows] = this->template out<Sum>(e.batch, e.n);
+    const auto [c, sums] = this->template out<Sum>(e.batch, e.n);
     const status done = this->template run<Config>(this->in(a, e.batch, e.m, e.k), transposed(this->in(b, e.batch, e.n, e.k)), store(d, acc), reduce_rows<reduction::sum>(s, acc * 2),
                                                    reduce_rows<reduction::amax>(z, acc), reduce_columns<reduction::min>(l, acc), reduce_columns<reduction::sum>(c, acc));
     EXPECT_TRUE(done.ok()) << done.message();

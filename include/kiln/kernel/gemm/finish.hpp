@@ -38,7 +38,7 @@ struct staged_finish {
     KILN_UNROLL
     for (int chunk = 0; chunk < Math::chunks; ++chunk) {
       warp.each([&](int thread) {
-        const int lane = lane_here(thread);
+        const int lane = lane_of(thread);
         KILN_UNROLL
         for (int q = 0; q < products; ++q) {
           const accumulator* c = sums(lane, q) + chunk * Math::chunk_registers;
@@ -57,7 +57,7 @@ struct staged_finish {
           sync(warp);  // a later sink may overwrite what other lanes of the reduction still read
         } else {
           warp.each([&](int thread) {
-            const int lane = lane_here(thread);
+            const int lane = lane_of(thread);
             KILN_UNROLL
             for (int i = 0; i < per_lane; ++i) {
               place at;
@@ -74,12 +74,8 @@ struct staged_finish {
   }
 
  private:
-  /// The lane, known to be one of 32, so that there are no signs to extend. Where the products take nearly all registers, what
-  /// is made of it is made here, and does not wait through them.
-  KILN_FN static int lane_here(int thread) {
-    if constexpr (Math::fills_registers) return here(thread) & 31;
-    else return thread & 31;
-  }
+  /// The lane, known to be one of 32: there are no signs to extend.
+  KILN_FN static int lane_of(int thread) { return thread & 31; }
 
   /// The lane's `i`-th vector of the chunk, or false where it is outside D.
   template <class Warp>
@@ -104,7 +100,7 @@ struct staged_finish {
                   reduced_axis::columns) {  // one result per row: fold a vector, then the lanes of the row
       fragments<value, per_lane, Warp> sums;
       warp.each([&](int thread) {
-        const int lane = lane_here(thread);
+        const int lane = lane_of(thread);
         KILN_UNROLL
         for (int i = 0; i < per_lane; ++i) {
           place at;
@@ -115,7 +111,7 @@ struct staged_finish {
       });
       group_reduce<vectors_of_row>(warp, sums, combine);
       warp.each([&](int thread) {
-        const int lane = lane_here(thread);
+        const int lane = lane_of(thread);
         if (lane % vectors_of_row != 0) return;
         KILN_UNROLL
         for (int i = 0; i < per_lane; ++i) {
@@ -126,7 +122,7 @@ struct staged_finish {
       });
     } else {  // one result per column: fold the chunk's rows, one column a lane
       warp.each([&](int thread) {
-        const int lane = lane_here(thread);
+        const int lane = lane_of(thread);
         for (int c = lane; c < vectors_of_row; c += 32) {
           vec<value, 8> sum;
           KILN_UNROLL

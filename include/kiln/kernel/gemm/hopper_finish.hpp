@@ -17,7 +17,6 @@ namespace kiln {
 template <int Cols>
 struct wgmma_strip {
   static constexpr int chunks = 1, chunk_rows = 16, chunk_registers = Cols / 2;
-  static constexpr bool fills_registers = true;
   KILN_FN static constexpr coord position(int lane, int r) { return wgmma_d(lane, r); }
 };
 

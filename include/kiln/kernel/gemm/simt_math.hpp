@@ -22,7 +22,7 @@ struct simt_math {
   using accumulator = typename Arguments::accumulator;
   static constexpr int rows = WM / 8, cols = WN / 4, registers = rows * cols;
   static constexpr int chunks = rows, chunk_rows = 8, chunk_registers = cols;
-  static constexpr bool a_k_major = true, b_k_major = true, fills_registers = false;
+  static constexpr bool a_k_major = true, b_k_major = true;
   static constexpr int step = 4;  // elements of K per shared memory access
   static constexpr int k_multiple = 32;
 

@@ -26,7 +26,6 @@ struct sm80_math {
   static constexpr int rows = WM / 16, cols = WN / 8, registers = rows * cols * 4;
   static constexpr int chunks = rows, chunk_rows = 16, chunk_registers = cols * 4;
   static constexpr int k_multiple = depth;
-  static constexpr bool fills_registers = false;
   // ldmatrix transposes 16-bit elements only; an 8-bit operand is turned K-major on its way into the tile.
   static constexpr bool a_k_major = bits != 16 || Arguments::a_major != major::mn;
   static constexpr bool b_k_major = bits != 16 || Arguments::b_major != major::mn;
