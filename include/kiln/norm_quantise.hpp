@@ -68,6 +68,8 @@ struct named_view {
   const char* name;
   const View& view;
 };
+template <class View>
+named_view(const char*, const View&) -> named_view<View>;
 
 /// `q`, the scales and epsilon, against `x` and every other view of the call.
 template <bool Computed, class X, class Q, class Set, class... Others>
