@@ -68,8 +68,8 @@ class row_of {
         merge);
   }
 
-  /// The same in chunks, for operands that are read beside the row: `each(accumulators, column, n, kept)` adds the first
-  /// n of a chunk, each to the accumulator of its place.
+  /// The same in chunks, for operands that are read beside the row: `each(accumulators, column, n, kept)` adds the
+  /// first n of a chunk, each to the accumulator of its place.
   KILN_HOST_CALLS template <class A, class Each, class Merge>
   KILN_FN A reduce_chunks(A identity, Each each, Merge merge) {
     fragments<A, 1, scope_type> partial;
