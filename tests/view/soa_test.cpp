@@ -201,6 +201,27 @@ TEST(soa_view, assigning_components_from_themselves_reads_before_it_writes) {
   EXPECT_EQ(data.z[1], 1.0f);
 }
 
+TEST(soa_view, columns_and_slices_that_there_are_not_are_refused) {
+  particles data;
+  const auto p = data.view();
+  EXPECT_EQ(column<position>(p, 2).extent(0), p.count);
+  for (const int component : {-1, 3, 1 << 30}) {
+    EXPECT_EQ(column<position>(p, component).extent(0), -1);
+    EXPECT_EQ(column<position>(p, component).data, nullptr);
+  }
+  const auto bad = slice(p, 2, 1);
+  for (const kiln::index_t at : {INT64_MIN, kiln::index_t{-1}, kiln::index_t{0}}) {
+    EXPECT_EQ(slice(bad, at, 0).count, -1);
+    EXPECT_EQ(slice(bad, 0, at).count, -1);
+  }
+  EXPECT_EQ(column<position>(bad).extent(0), -1);
+  EXPECT_EQ(select<position>(bad).count, -1);
+  EXPECT_EQ(host_soa_in<float>(data.x.data(), -1).count, -1);
+  EXPECT_EQ(soa_bytes<float>(-1), 0u);
+  float* const none = nullptr;
+  EXPECT_EQ(column<position>(slice(host_soa<position>({none, none, none}, 4), 1, 3), 1).data, nullptr);
+}
+
 struct particle {
   float position[3];
   f16 mass;

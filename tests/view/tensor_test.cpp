@@ -1,9 +1,11 @@
 // What a view says of itself: extents, strides, offsets, and which layouts its type promises.
 #include <gtest/gtest.h>
 
+#include <kiln/view/overlap.hpp>
 #include <kiln/view/reshape.hpp>
 #include <kiln/view/tensor.hpp>
 
+#include <cstdint>
 #include <type_traits>
 #include <vector>
 
@@ -117,6 +119,53 @@ TEST(tensor_view, wrong_slices_steps_and_picks_leave_a_view_that_calls_refuse) {
   EXPECT_NE(check_slice(v, 0, 7, 3).message().find("[7, 3) of axis 0 with extent 10"), std::string::npos);
 }
 
+TEST(tensor_view, refused_views_stay_refused_whatever_is_made_of_them) {
+  std::vector<int> data(100);
+  const auto v = host_view(data.data(), 10, 10);
+  const auto bad = slice(v, 0, 7, 3);
+  EXPECT_EQ(strided<0>(bad, 2).extent(0), -1);
+  EXPECT_EQ(strided<1>(bad, 2).extent(0), -1);
+  EXPECT_EQ(strided<0>(bad, 0).extent(0), -1);
+  for (const kiln::index_t at : {INT64_MIN, kiln::index_t{-1}, kiln::index_t{0}, INT64_MAX}) {
+    EXPECT_EQ(slice(bad, 0, at, 0).extent(0), -1) << at;
+    EXPECT_EQ(slice(bad, 0, 0, at).extent(0), -1) << at;
+    EXPECT_EQ(pick<0>(bad, at).extent(0), -1) << at;
+    EXPECT_EQ(pick<1>(bad, at).extent(0), -1) << at;
+    EXPECT_FALSE(check_slice(bad, 0, at, 0).ok()) << at;
+  }
+  EXPECT_EQ(slice(bad, 1, 2, 4).extent(0), -1);
+  EXPECT_EQ(transposed(bad).extent(1), -1);
+  EXPECT_EQ((permuted<1, 0>(bad).extent(1)), -1);
+  EXPECT_EQ(broadcast<0>(bad, 3).extent(1), -1);
+  EXPECT_EQ(broadcast<0>(v, -3).extent(0), -3);
+  EXPECT_EQ(pitched(bad, 12).extent(0), -1);
+  EXPECT_EQ(pitched(host_view(data.data(), 2, -1, 5), INT64_MAX).extent(1), -1);
+  EXPECT_EQ(with_unit<1>(bad).extent(0), -1);
+  EXPECT_EQ(with_unit<0>(bad).extent(0), -1);
+}
+
+TEST(tensor_view, views_of_null_stay_null) {
+  float* const none = nullptr;
+  const auto v = host_view(none, 8, 8);
+  EXPECT_EQ(slice(v, 0, 2, 4).data, nullptr);
+  EXPECT_EQ(pick<0>(v, -1).data, nullptr);
+}
+
+TEST(tensor_view, steps_of_any_size_do_not_overflow) {
+  std::vector<int> data(12);
+  for (const kiln::index_t step : {kiln::index_t{12}, (kiln::index_t{1} << 62) + 5, INT64_MAX}) {
+    const auto v = strided<0>(host_view(data.data(), 12), step);
+    EXPECT_EQ(v.extent(0), 1) << step;
+    EXPECT_EQ(&v(0), data.data());
+    EXPECT_EQ(strided<0>(host_view(data.data(), 0), step).extent(0), 0);
+  }
+  EXPECT_EQ(ceil_div(INT64_MAX, kiln::index_t{2}), kiln::index_t{1} << 62);
+  EXPECT_EQ(ceil_div(UINT64_MAX, std::uint64_t{256}), std::uint64_t{1} << 56);
+  EXPECT_EQ(ceil_div(7, 3), 3);
+  EXPECT_EQ(ceil_div(6, 3), 2);
+  EXPECT_EQ(ceil_div(0, 3), 0);
+}
+
 TEST(tensor_view, strided_takes_every_nth_and_rounds_up) {
   std::vector<int> data(7 * 5);
   const auto v = host_view(data.data(), 7, 5);
@@ -198,6 +247,24 @@ TEST(tensor_view, empty_views_have_no_elements) {
   EXPECT_TRUE(host_view(none, 0, 7).empty());
   EXPECT_TRUE(host_view(none, 7, 0).empty());
   EXPECT_EQ(host_view(none, 7, 0).size(), 0);
+}
+
+TEST(tensor_view, sizes_saturate_and_are_not_positive_for_negative_extents) {
+  float* const none = nullptr;
+  const auto huge = host_view(none, kiln::index_t{1} << 32, kiln::index_t{1} << 32);
+  EXPECT_FALSE(huge.empty());
+  EXPECT_EQ(huge.size(), INT64_MAX);
+  EXPECT_EQ(host_view(none, INT64_MAX, INT64_MAX, INT64_MAX).size(), INT64_MAX);
+  EXPECT_EQ(host_view(none, INT64_MAX, INT64_MAX, 0).size(), 0);
+  EXPECT_LT(host_view(none, -1, -1).size(), 0);
+  EXPECT_LT(host_view(none, INT64_MIN, INT64_MIN, 3).size(), 0);
+  EXPECT_FALSE(host_view(none, -1, -1).empty());
+  float x = 0;
+  const auto lies = host_view(&x, kiln::index_t{1} << 40, kiln::index_t{1} << 40);
+  EXPECT_EQ(overlaps(lies, transposed(lies)), overlap::partial);
+  EXPECT_FALSE(overlaps_itself(lies));
+  EXPECT_EQ(overlaps(host_view(&x, {2}, {INT64_MIN}), host_view(&x, {2}, {INT64_MAX})), overlap::partial);
+  EXPECT_EQ(overlaps(host_view(&x, -1, -1), host_view(&x, 1, 1)), overlap::none);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ struct coord {
 
 template <class I>
 KILN_FN constexpr I ceil_div(I a, I b) {
-  return (a + b - 1) / b;
+  return static_cast<I>(a / b + (a % b > 0 ? 1 : 0));
 }
 template <class I>
 KILN_FN constexpr I round_up(I a, I b) {
@@ -29,6 +29,33 @@ KILN_FN constexpr I min_of(I a, I b) {
 template <class I>
 KILN_FN constexpr I max_of(I a, I b) {
   return a < b ? b : a;
+}
+
+/// a * n for a count n, the nearest index where it is larger than any, and 0 for a negative count.
+KILN_FN constexpr index_t saturated_product(index_t a, index_t n) {
+  if (a == 0 || n <= 0) return 0;
+  const index_t most = INT64_MAX / n;
+  return a > most ? INT64_MAX : a < -most ? -INT64_MAX : a * n;
+}
+/// For sums of what is not negative.
+KILN_FN constexpr index_t saturated_sum(index_t a, index_t b) {
+  return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
+KILN_FN constexpr bool any_is_zero(const index_t* extents, int rank) {
+  for (int a = 0; a < rank; ++a)
+    if (extents[a] == 0) return true;
+  return false;
+}
+/// Elements of a box: 0 where an extent is 0, else -1 where one is negative; at most the largest index.
+KILN_FN constexpr index_t box_size(const index_t* extents, int rank) {
+  if (any_is_zero(extents, rank)) return 0;
+  index_t n = 1;
+  for (int a = 0; a < rank; ++a) {
+    if (extents[a] < 0) return -1;
+    n = saturated_product(n, extents[a]);
+  }
+  return n;
 }
 
 /// The same number, of which the device compiler knows nothing: what is computed from it stays where it is written, and does

@@ -98,6 +98,7 @@ auto aos_on(Record* records, index_t n) {
 /// Elements [begin, end), as of an SoA view.
 template <class Space, class... Fields>
 KILN_FN constexpr auto slice(aos_view<Space, Fields...> v, index_t begin, index_t end) {
+  if (v.count < 0) return v;
   if (begin < 0) begin += v.count;
   if (end < 0) end += v.count;
   if (begin < 0 || end > v.count || begin > end) {
@@ -105,7 +106,7 @@ KILN_FN constexpr auto slice(aos_view<Space, Fields...> v, index_t begin, index_
     return v;
   }
   v.count = end - begin;
-  v.data += begin * static_cast<index_t>(aos_view<Space, Fields...>::record_bytes);
+  if (v.data != nullptr) v.data += begin * static_cast<index_t>(aos_view<Space, Fields...>::record_bytes);
   return v;
 }
 

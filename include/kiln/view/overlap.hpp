@@ -20,11 +20,8 @@ struct plain_view {
   std::int64_t bytes, alignment;  ///< of one element
 
   index_t stride(int axis) const { return axis == unit ? 1 : strides[axis]; }
-  index_t size() const {
-    index_t n = 1;
-    for (int a = 0; a < rank; ++a) n *= extents[a];
-    return n;
-  }
+  index_t size() const { return box_size(extents, rank); }
+  bool empty() const { return any_is_zero(extents, rank); }
 };
 
 inline constexpr int most_axes = 16;
@@ -46,7 +43,7 @@ struct footprint {
   /// Bytes from the first element to behind the last.
   std::int64_t span() const {
     std::int64_t s = bytes;
-    for (int a = 0; a < axes; ++a) s += (extent[a] - 1) * stride[a];
+    for (int a = 0; a < axes; ++a) s = saturated_sum(s, saturated_product(stride[a], extent[a] - 1));
     return s;
   }
   /// Without the axes whose stride is a multiple of `period`.
@@ -64,9 +61,12 @@ inline footprint footprint_of(const plain_view& v) {
   f.first = reinterpret_cast<std::uint64_t>(v.data);
   f.bytes = v.bytes;
   for (int a = 0; a < v.rank; ++a) {
-    std::int64_t stride = v.stride(a) * f.bytes;
+    std::int64_t stride = saturated_product(v.stride(a), f.bytes);
     if (v.extents[a] <= 1 || stride == 0) continue;
-    if (stride < 0) f.first -= static_cast<std::uint64_t>((v.extents[a] - 1) * -stride), stride = -stride;
+    if (stride < 0) {
+      stride = -stride;
+      f.first -= static_cast<std::uint64_t>(saturated_product(stride, v.extents[a] - 1));
+    }
     f.extent[f.axes] = v.extents[a], f.stride[f.axes++] = stride;
   }
   return f;
@@ -82,18 +82,19 @@ constexpr std::int64_t common_divisor(std::int64_t a, std::int64_t b) { return b
 /// it, two views share memory only if one period of theirs does: that tells two column ranges of one matrix apart, or
 /// real and imaginary parts side by side.
 inline bool are_apart(const footprint& x, const footprint& y) {
+  if (x.span() == INT64_MAX || y.span() == INT64_MAX) return false;  // larger than any memory: nothing is known of it
   const std::int64_t distance = static_cast<std::int64_t>(y.first - x.first);
-  if (distance >= x.span() || -distance >= y.span()) return true;
+  if (distance >= x.span() || distance <= -y.span()) return true;
   const auto within = [&](std::int64_t period) {
     const footprint in_x = x.within(period), in_y = y.within(period);
     if (in_x.axes == x.axes && in_y.axes == y.axes) return false;
     const std::int64_t a = in_x.span(), b = in_y.span();
-    const std::int64_t after = (distance % period + period) % period;
+    const std::int64_t past = distance % period, after = past < 0 ? past + period : past;
     for (const std::int64_t d : {after, after - period}) {
-      const std::int64_t from = d < 0 ? d : 0, to = d + b > a ? d + b : a;
+      const std::int64_t from = d < 0 ? d : 0, to = max_of(a, d < 0 ? d + b : saturated_sum(d, b));
       footprint moved = in_y;
       moved.first = x.first + static_cast<std::uint64_t>(d);
-      if (to - from <= period && are_apart(in_x, moved)) return true;
+      if (to <= period + from && are_apart(in_x, moved)) return true;
     }
     return false;
   };
@@ -110,7 +111,7 @@ inline bool are_apart(const footprint& x, const footprint& y) {
 
 /// Of two views in one memory.
 inline overlap overlaps(const plain_view& x, const plain_view& y) {
-  if (x.size() == 0 || y.size() == 0 || x.data == nullptr || y.data == nullptr) return overlap::none;
+  if (x.size() <= 0 || y.size() <= 0 || x.data == nullptr || y.data == nullptr) return overlap::none;
   if (x.rank == y.rank && x.bytes == y.bytes) {
     bool same = x.data == y.data;
     for (int a = 0; a < x.rank; ++a)
@@ -121,7 +122,7 @@ inline overlap overlaps(const plain_view& x, const plain_view& y) {
 }
 
 inline bool overlaps_itself(const plain_view& v) {
-  if (v.size() == 0) return false;
+  if (v.size() <= 0) return false;
   for (int a = 0; a < v.rank; ++a)
     if (v.extents[a] > 1 && v.stride(a) == 0) return true;
   footprint f = footprint_of(v);
@@ -133,7 +134,7 @@ inline bool overlaps_itself(const plain_view& v) {
       if (f.stride[a] < f.stride[next]) next = a;
     const std::int64_t stride = f.stride[next], extent = f.extent[next];
     if (stride < covered) return true;
-    covered += (extent - 1) * stride;
+    covered = saturated_sum(covered, saturated_product(stride, extent - 1));
     f.stride[next] = f.stride[done], f.extent[next] = f.extent[done];
   }
   return false;

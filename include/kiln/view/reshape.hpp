@@ -63,8 +63,8 @@ template <class T, int R, class S, int U>
 KILN_FN constexpr auto pitched(tensor<T, R, S, U> v, index_t pitch) {
   constexpr int outer = U == R - 1 ? R - 2 : R - 1;
   v.strides[outer] = pitch;
-  index_t step = pitch * v.extents[outer];
-  for (int a = R - 3; a >= 0; --a) v.strides[a] = step, step *= v.extents[a];
+  index_t step = saturated_product(pitch, v.extents[outer]);
+  for (int a = R - 3; a >= 0; --a) v.strides[a] = step, step = saturated_product(step, v.extents[a]);
   return v;
 }
 
@@ -84,10 +84,11 @@ KILN_FN constexpr auto slice(tensor<T, R, S, U> v, int axis, index_t begin, inde
   if (axis < 0) axis += R;
   if (axis < 0 || axis >= R) return detail::refused(v, 0);
   const index_t n = v.extents[axis];
+  if (n < 0) return detail::refused(v, axis);
   if (begin < 0) begin += n;
   if (end < 0) end += n;
   if (begin < 0 || end > n || begin > end) return detail::refused(v, axis);
-  v.data += begin * v.stride(axis);
+  if (v.data != nullptr) v.data += begin * v.stride(axis);  // null stays null, which calls refuse
   v.extents[axis] = end - begin;
   return v;
 }
@@ -97,7 +98,9 @@ template <class T, int R, class S, int U>
 status check_slice(const tensor<T, R, S, U>& v, int axis, index_t begin, index_t end, index_t step = 1) {
   const int a = axis < 0 ? axis + R : axis;
   if (a < 0 || a >= R) return fail(errc::bad_option, "slice: axis ", axis, " of a view with ", R, " axes");
-  const index_t n = v.extents[a], b = begin < 0 ? begin + n : begin, e = end < 0 ? end + n : end;
+  const index_t n = v.extents[a];
+  if (n < 0) return fail(errc::bad_shape, "slice: axis ", axis, " has extent ", n, ", needs 0 or more");
+  const index_t b = begin < 0 ? begin + n : begin, e = end < 0 ? end + n : end;
   if (step < 1) return fail(errc::bad_option, "slice: step ", step, ", needs at least 1");
   if (b < 0 || e > n || b > e)
     return fail(errc::bad_shape, "slice: [", begin, ", ", end, ") of axis ", axis, " with extent ", n,
@@ -105,7 +108,8 @@ status check_slice(const tensor<T, R, S, U>& v, int axis, index_t begin, index_t
   return {};
 }
 
-/// Every `step`-th element of an axis; the axis is no longer a unit axis. A step below one gives extent -1.
+/// Every `step`-th element of an axis; the axis is no longer a unit axis. A step below one gives
+/// extent -1, and a refused axis stays refused.
 template <int Axis, class T, int R, class S, int U>
 KILN_FN constexpr auto strided(const tensor<T, R, S, U>& v, index_t step) {
   constexpr int axis = Axis < 0 ? Axis + R : Axis;
@@ -113,8 +117,9 @@ KILN_FN constexpr auto strided(const tensor<T, R, S, U>& v, index_t step) {
   auto t = detail::reshaped<R, (axis == U ? no_unit : U)>(v);
   for (int a = 0; a < R; ++a) t.extents[a] = v.extents[a], t.strides[a] = v.stride(a);
   if (step < 1) return detail::refused(t, axis);
-  t.extents[axis] = ceil_div(t.extents[axis], step);
-  t.strides[axis] *= step;
+  const index_t n = t.extents[axis];
+  t.extents[axis] = n <= 0 ? n : (n - 1) / step + 1;
+  if (t.extents[axis] > 1) t.strides[axis] *= step;
   return t;
 }
 
@@ -127,11 +132,12 @@ KILN_FN constexpr auto pick(const tensor<T, R, S, U>& v, index_t at) {
   static_assert(axis >= 0 && axis < R, "pick needs an axis of the view");
   constexpr int unit = U == axis ? no_unit : (U > axis ? U - 1 : U);
   auto t = detail::reshaped<R - 1, unit>(v);
-  if (at < 0) at += v.extents[axis];
+  const index_t n = v.extents[axis];
+  if (at < 0) at = n < 0 ? n : at + n;
   for (int a = 0, b = 0; a < R; ++a)
     if (a != axis) t.extents[b] = v.extents[a], t.strides[b] = v.stride(a), ++b;
-  if (at < 0 || at >= v.extents[axis]) return detail::refused(t, 0);
-  t.data += at * v.stride(axis);
+  if (at < 0 || at >= n) return detail::refused(t, 0);
+  if (t.data != nullptr) t.data += at * v.stride(axis);
   return t;
 }
 

@@ -153,6 +153,7 @@ constexpr std::size_t packed_arrays(index_t n, std::size_t fields) {
   const std::size_t sizes[] = {sizeof(typename field<Fields>::type)...};
   const int components[] = {field<Fields>::components...};
   std::size_t bytes = 0;
+  if (n <= 0) return bytes;
   for (std::size_t f = 0; f < fields; ++f)
     bytes +=
         round_up(static_cast<std::size_t>(n) * sizes[f], std::size_t{256}) * static_cast<std::size_t>(components[f]);
@@ -164,7 +165,7 @@ constexpr auto make_soa_in(std::index_sequence<I...>, void* memory, index_t n) {
   soa_view<Space, Fields...> v;
   v.count = n;
   const auto set = [&]<class T, std::size_t N>(T*(&to)[N], std::size_t begin) {
-    const std::size_t pitch = round_up(static_cast<std::size_t>(n) * sizeof(T), std::size_t{256});
+    const std::size_t pitch = n < 0 ? 0 : round_up(static_cast<std::size_t>(n) * sizeof(T), std::size_t{256});
     for (std::size_t c = 0; c < N; ++c)
       to[c] =
           memory == nullptr ? nullptr : reinterpret_cast<T*>(static_cast<unsigned char*>(memory) + begin + c * pitch);
@@ -207,6 +208,7 @@ constexpr auto device_soa_in(void* memory, index_t n) {
 /// every call refuses.
 template <class Space, class... Fields>
 KILN_FN constexpr auto slice(soa_view<Space, Fields...> v, index_t begin, index_t end) {
+  if (v.count < 0) return v;
   if (begin < 0) begin += v.count;
   if (end < 0) end += v.count;
   if (begin < 0 || end > v.count || begin > end) {
@@ -215,7 +217,8 @@ KILN_FN constexpr auto slice(soa_view<Space, Fields...> v, index_t begin, index_
   }
   v.count = end - begin;
   const auto move = [begin](auto& arrays) {
-    for (auto& a : arrays) a += begin;
+    for (auto& a : arrays)
+      if (a != nullptr) a += begin;
   };
   [&]<std::size_t... I>(std::index_sequence<I...>) { (move(detail::leaf<I>(v.arrays)), ...); }
   (std::index_sequence_for<Fields...>{});
@@ -268,15 +271,18 @@ KILN_FN constexpr auto zipped(const soa_view<Space, A...>& a, const soa_view<Spa
   return zipped(zipped(a, b), more...);
 }
 
-/// One array as a view of its own: `column<position>(p, 2)` is z.
+/// One array as a view of its own: `column<position>(p, 2)` is z. A component that the field does not have gives extent
+/// -1, which every call refuses.
 template <class Tag, class Space, class... Fields>
 KILN_FN constexpr auto column(const soa_view<Space, Fields...>& v, int component = 0) {
   using all = field_list<Fields...>;
   static_assert(all::template count<Tag> == 1, "column names a field that the view does not have once");
   constexpr std::size_t number = all::template number<Tag>;
   tensor<typename all::template at<number>::stored, 1, Space> r;
-  r.data = detail::leaf<number>(v.arrays)[component];
-  r.extents[0] = v.count;
+  constexpr int components = all::template at<number>::components;
+  const bool has = component >= 0 && component < components;
+  r.data = has ? detail::leaf<number>(v.arrays)[component] : nullptr;
+  r.extents[0] = has ? v.count : -1;
   r.strides[0] = 1;
   return r;
 }

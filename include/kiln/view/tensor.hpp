@@ -46,12 +46,9 @@ struct tensor {
 
   KILN_FN constexpr index_t extent(int axis) const { return extents[axis]; }
   KILN_FN constexpr index_t stride(int axis) const { return axis == Unit ? 1 : strides[axis]; }
-  KILN_FN constexpr index_t size() const {
-    index_t n = 1;
-    for (int a = 0; a < Rank; ++a) n *= extents[a];
-    return n;
-  }
-  KILN_FN constexpr bool empty() const { return size() == 0; }
+  /// Elements; -1 in a view that calls refuse, the largest index where the product is none.
+  KILN_FN constexpr index_t size() const { return box_size(extents, Rank); }
+  KILN_FN constexpr bool empty() const { return any_is_zero(extents, Rank); }
 
   /// Elements from `data` to the element at these coordinates.
   template <std::integral... I>
@@ -175,7 +172,7 @@ constexpr auto packed_view(T* data, I... extents) {
   for (int a = rank - 1; a >= 0; --a) {
     t.extents[a] = e[a];
     t.strides[a] = step;
-    step *= e[a];
+    step = saturated_product(step, e[a]);
   }
   return t;
 }
