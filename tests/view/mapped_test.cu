@@ -109,6 +109,28 @@ TEST(mapped_views_on_the_host, elements_are_computed_when_they_are_read) {
     }
 }
 
+// Views that a change brings to one shape do not pair elements that were never at the same coordinates.
+TEST(mapped_views_on_the_host, different_shapes_stay_refused_after_any_change) {
+  const auto xs = small_integers<float>(12, 8);
+  const auto wrong = mapped(times{}, host_view(xs.data(), 3, 4), host_view(xs.data(), 2, 6));
+  const auto refused = [](const auto& v) {
+    for (int a = 0; a < std::decay_t<decltype(v)>::rank; ++a)
+      if (v.extent(a) < 0) return true;
+    return false;
+  };
+  ASSERT_TRUE(refused(wrong));
+  EXPECT_TRUE(refused(slice(slice(wrong, 0, 0, 2), 1, -2, -1)));
+  EXPECT_TRUE(refused(pick<0>(slice(wrong, 1, 0, 2), 0)));
+  EXPECT_TRUE(refused(strided<1>(strided<0>(wrong, 8), 8)));
+  EXPECT_TRUE(refused(pick<0>(slice(transposed(wrong), 0, 0, 2), -1)));
+  EXPECT_TRUE(refused(pick<0>(slice(permuted<1, 0>(wrong), 0, 0, 2), -1)));
+  EXPECT_TRUE(refused(broadcast<0>(pick<1>(slice(wrong, 0, 0, 2), 0), 3)));
+  EXPECT_TRUE(refused(slice(slice(mapped(plus{}, wrong, wrong), 0, 0, 2), 1, 0, 2)));
+  const auto vectors = mapped(times{}, host_view(xs.data(), 3), host_view(xs.data(), 4));
+  EXPECT_TRUE(refused(slice(vectors, 0, 0, 2)));
+  EXPECT_LE(vectors.size(), 0);
+}
+
 TYPED_TEST(mapped_views, wrong_shapes_and_overlap_are_named_and_nothing_is_written) {
   using E = TypeParam;
   auto& out = this->template output<float>(12);

@@ -58,9 +58,9 @@ struct mapped_view<F, View, Rest...> {
     return equal ? first : -1;
   }
   KILN_FN constexpr index_t size() const {
-    index_t n = 1;
-    for (int a = 0; a < rank; ++a) n *= extent(a);
-    return n;
+    index_t extents[rank] = {};
+    for (int a = 0; a < rank; ++a) extents[a] = extent(a);
+    return box_size(extents, rank);
   }
   KILN_FN constexpr bool empty() const { return size() == 0; }
 
@@ -92,10 +92,30 @@ constexpr auto mapped(const F& f, const View& view, const Rest&... rest) {
 }
 
 namespace detail {
-/// The same function of other views of the same elements.
+template <class T, int R, class S, int U>
+constexpr tensor<T, R, S, U> all_refused(const tensor<T, R, S, U>& v) {
+  return refused(v, 0);
+}
+template <class F, class... Views>
+constexpr auto all_refused(mapped_view<F, Views...> m) {
+  return [&]<int... K>(std::integer_sequence<int, K...>) {
+    return mapped_view<F, Views...>{m.f, bundle_of(all_refused(member<K>(m.views))...)};
+  }
+  (std::make_integer_sequence<int, sizeof...(Views)>{});
+}
+
+/// The same function of other views of the same elements. Views of different shapes may come to be of one shape by the
+/// change; those pair elements that were never at the same coordinates, and are refused.
 template <class F, class... Views, class Change>
 constexpr auto remapped(const mapped_view<F, Views...>& m, Change change) {
-  return [&]<int... K>(std::integer_sequence<int, K...>) { return mapped(m.f, change(member<K>(m.views))...); }
+  bool equal = true;
+  m.views.each([&](const auto& v, auto) {
+    for (int a = 0; a < mapped_view<F, Views...>::rank; ++a) equal = equal && v.extent(a) == m.views.first.extent(a);
+  });
+  return [&]<int... K>(std::integer_sequence<int, K...>) {
+    return equal ? mapped(m.f, change(member<K>(m.views))...)
+                 : mapped(m.f, all_refused(change(member<K>(m.views)))...);
+  }
   (std::make_integer_sequence<int, sizeof...(Views)>{});
 }
 }  // namespace detail
