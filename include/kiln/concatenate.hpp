@@ -22,12 +22,12 @@ status check_part(int number, const In& in, const Out& out, index_t& begin) {
       return fail(errc::bad_shape, "concatenate: ", std::string_view(name), " has extents ",
                   std::string_view(shape_text(in)), " and the result ", std::string_view(shape_text(out)),
                   ", needs equal ones on all axes but axis ", Axis);
-  const index_t end = begin + in.extents[Axis];
+  const index_t end = saturated_sum(begin, in.extents[Axis]);
   if (end > out.extents[Axis])
     return fail(errc::bad_shape, "concatenate: axis ", Axis, " of the result has extent ", out.extents[Axis],
                 ", needs that of all inputs together; the first ", number, " have ", end);
   const auto mine = slice(out, Axis, begin, end);
-  // An input may lie in its place already.
+  // An input may lie in its place already; one of another type is converted there, as a copy does.
   if (overlaps(in, out) != overlap::none &&
       (overlaps(in, mine) != overlap::same || overlaps(in, slice(out, Axis, 0, begin)) != overlap::none ||
        overlaps(in, slice(out, Axis, end, out.extents[Axis])) != overlap::none))
@@ -56,7 +56,9 @@ status concatenate_parts(const Executor& ex, const Out& out, const In&... in) {
   const auto move = [&](const auto& v) {
     const auto mine = slice(out, Axis, begin, begin + v.extents[Axis]);
     begin += v.extents[Axis];
-    if (s.ok() && overlaps(v, mine) == overlap::none) s = copy(ex, v, mine);
+    using type = typename std::remove_cvref_t<decltype(v)>::value_type;
+    const bool there = std::is_same_v<type, typename Out::value_type> && overlaps(v, mine) == overlap::same;
+    if (s.ok() && !there) s = copy(ex, v, mine);
   };
   (move(in), ...);
   return s;
@@ -82,24 +84,28 @@ struct concatenate_call<Axis, Executor, std::index_sequence<I...>, Out, Views...
 }  // namespace elementwise
 
 /// `concatenate<Axis>(ex, in..., out)`: out holds the inputs one behind another along `Axis` (negative: from the last).
-/// Values convert as in `copy`; an input may be its own place in the result. One launch for each input that has
-/// elements.
+/// Values convert as in `copy`; an input may be its own place in the result, and is converted there where its elements
+/// are of another type of the same size. One launch for each input that has elements and is not there already.
 ///
 /// Refused, before anything is written: extents that differ on another axis, or whose sum along `Axis` is not that of
 /// the result (bad_shape); null data; a result with a repeated axis (bad_stride); overlap.
 template <int Axis, executor Executor, class... Views>
-  requires(sizeof...(Views) >= 2 && (is_tensor_v<Views> && ...))
+  requires(is_tensor_v<Views> && ...)
 status concatenate(const Executor& ex, const Views&... views) {
-  constexpr std::size_t last = sizeof...(Views) - 1;
-  using call = elementwise::concatenate_call<Axis, Executor, std::make_index_sequence<last>,
-                                             typename detail::nth<last, Views...>::type, Views...>;
-  static_assert(call::here, "concatenate: all views need to lie in the executor's memory");
-  static_assert(call::writes, "concatenate: the last view is written to and needs elements that are not const");
-  static_assert(call::ranks, "concatenate: all views need the same number of axes");
-  static_assert(call::has_axis, "concatenate<Axis> needs an axis of the views");
-  static_assert(call::converts, "concatenate: the elements of an input do not convert to those of the last view");
-  if constexpr (call::here && call::writes && call::ranks && call::has_axis && call::converts)
-    return call::run(ex, views...);
+  constexpr bool several = sizeof...(Views) >= 2;
+  static_assert(several, "concatenate: needs one input or more, and the result behind them");
+  if constexpr (several) {
+    constexpr std::size_t last = sizeof...(Views) - 1;
+    using call = elementwise::concatenate_call<Axis, Executor, std::make_index_sequence<last>,
+                                               typename detail::nth<last, Views...>::type, Views...>;
+    static_assert(call::here, "concatenate: all views need to lie in the executor's memory");
+    static_assert(call::writes, "concatenate: the last view is written to and needs elements that are not const");
+    static_assert(call::ranks, "concatenate: all views need the same number of axes");
+    static_assert(call::has_axis, "concatenate<Axis> needs an axis of the views");
+    static_assert(call::converts, "concatenate: the elements of an input do not convert to those of the last view");
+    if constexpr (call::here && call::writes && call::ranks && call::has_axis && call::converts)
+      return call::run(ex, views...);
+  }
 }
 
 }  // namespace kiln

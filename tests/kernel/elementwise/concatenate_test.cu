@@ -64,6 +64,25 @@ TYPED_TEST(concatenations, an_input_may_be_its_own_place_and_none_other) {
   EXPECT_TRUE(out.intact());
 }
 
+// The same addresses are not the same numbers where the types differ.
+TYPED_TEST(concatenations, an_input_of_another_type_in_its_place_is_converted) {
+  using E = TypeParam;
+  guarded_output<float, typename E::space> out(std::vector<float>(20, std::bit_cast<float>(std::int32_t{3})));
+  const auto xs = small_integers<float>(12, 3);
+  const auto x = view_on<E>(this->input(xs).data(), 4, 3);
+  const auto ints = pitched(view_on<E>(reinterpret_cast<const std::int32_t*>(out.data()), 4, 2), 5);
+  const status s = concatenate<1>(this->executor(), ints, x, view_on<E>(out.data(), 4, 5));
+  ASSERT_TRUE(s.ok()) << s.message();
+  const auto result = out.values();
+  for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(result[i], i % 5 < 2 ? 3 : xs[i / 5 * 3 + i % 5 - 2]);
+
+  guarded_output<bf16, typename E::space> narrow(std::vector<bf16>(9, bf16::from_bits(f16(1.5f).bits)));
+  const auto halves = view_on<E>(reinterpret_cast<const f16*>(narrow.data()), 9);
+  ASSERT_TRUE(concatenate<0>(this->executor(), halves, view_on<E>(narrow.data(), 9)).ok());
+  for (const bf16 y : narrow.values()) EXPECT_EQ(static_cast<float>(y), 1.5f);
+  EXPECT_TRUE(out.intact() && narrow.intact());
+}
+
 TYPED_TEST(concatenations, wrong_arguments_are_named_and_nothing_is_written) {
   using E = TypeParam;
   const auto ex = this->executor();
