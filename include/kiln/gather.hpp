@@ -16,9 +16,11 @@
 
 namespace kiln {
 
-/// Checks ids that the host can read: bad_option with the first outside [0, extent) and its coordinates.
+/// Checks ids that the host can read: bad_option with the first outside [0, extent) and its coordinates. Refused, too:
+/// a negative extent of the ids (bad_shape), null or misaligned data.
 template <class Id, int R, int U>
 status check_ids(const tensor<Id, R, host_space, U>& ids, index_t extent) {
+  KILN_TRY(elementwise::check_view("ids", "the list of ids", ids));
   return elementwise::check_places("ids", ids, extent);
 }
 

@@ -87,6 +87,19 @@ TYPED_TEST(gathers, along_any_axis_of_strided_views_by_a_vector_or_by_element) {
   }
 }
 
+TEST(gathers_on_the_host, check_ids_looks_at_the_view_before_it_reads) {
+  const std::int32_t ids[4] = {0, 1, 2, 3};
+  const std::int32_t* const none = nullptr;
+  EXPECT_TRUE(check_ids(host_view(ids, 2, 2), 4).ok());
+  EXPECT_EQ(check_ids(host_view(ids, 4), 3).code(), errc::bad_option);
+  EXPECT_EQ(check_ids(host_view(none, 4), 4).code(), errc::null_pointer);
+  EXPECT_EQ(check_ids(slice(host_view(none, 4), 0, 2, 4), 4).code(), errc::null_pointer);
+  EXPECT_TRUE(check_ids(host_view(none, 0), 4).ok());
+  EXPECT_EQ(check_ids(host_view(ids, -1, -1), 4).code(), errc::bad_shape);
+  EXPECT_EQ(check_ids(slice(host_view(ids, 4), 0, 3, 1), 4).code(), errc::bad_shape);
+  EXPECT_EQ(check_ids(host_view(none, index_t{1} << 32, index_t{1} << 32), 4).code(), errc::null_pointer);
+}
+
 TYPED_TEST(gathers, scatter_writes_its_places_and_leaves_the_others) {
   using E = TypeParam;
   const std::vector<std::int64_t> places{6, 0, 3};

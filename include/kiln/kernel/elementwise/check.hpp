@@ -5,6 +5,7 @@
 #include <kiln/view/alignment.hpp>
 #include <kiln/view/aos.hpp>
 #include <kiln/view/overlap.hpp>
+#include <kiln/view/reshape.hpp>
 #include <kiln/view/tensor.hpp>
 #include <string>
 #include <string_view>
@@ -46,7 +47,7 @@ inline status check_view(std::string_view call, std::string_view argument, const
     if (v.extents[a] < 0)
       return fail(errc::bad_shape, call, ": ", argument, " has extents ", std::string_view(shape_text(v)),
                   ", needs extents of 0 or more (a wrong slice, step or index leaves -1)");
-  if (v.size() == 0) return {};
+  if (v.empty()) return {};
   if (v.data == nullptr)
     return fail(errc::null_pointer, call, ": ", argument, " has extents ", std::string_view(shape_text(v)),
                 " and null data");
