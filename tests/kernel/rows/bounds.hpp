@@ -22,8 +22,9 @@ double store_error(double exact) {
 }
 
 /// Roundings on the longest path of a float32 sum of n terms: every configuration keeps at least 16 accumulators, each
-/// of which adds every 16th element or fewer, and joins them pairwise or over at most 32 warps.
-inline double depth(double n) { return n / 16 + 4 + 5 + 32; }
+/// of which adds every 16th element or fewer, 4096 of them before its sum is closed and added to one of such sums, and
+/// joins them pairwise or over at most 32 warps.
+inline double depth(double n) { return std::fmin(n / 16, 4096) + n / (16 * 4096) + 4 + 5 + 32; }
 
 /// A view in the executor's memory with strides of one's own.
 template <class E, class T, int R>

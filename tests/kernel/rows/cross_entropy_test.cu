@@ -19,18 +19,18 @@ reference reference_of(const std::vector<X>& x, const std::vector<std::int32_t>&
   const auto n = static_cast<double>(cols);
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const auto at = [&](std::size_t c) { return as_double(x[i * cols + c]); };
-    double top = -INFINITY, sum = 0, mean = 0, spread = 0;
+    double top = -INFINITY, sum = 0, mean = 0;
     for (std::size_t c = 0; c < cols; ++c) top = std::max(top, at(c));
     for (std::size_t c = 0; c < cols; ++c) {
       sum += std::exp(at(c) - top);
       mean += at(c) / n;
-      spread += std::abs(at(c) - at(0)) / n;
     }
     const double distance = top - at(static_cast<std::size_t>(targets[i]));
     const double loss = std::log(sum) + (1 - smoothing) * distance + smoothing * (top - mean);
     // A step of the running sum rounds an exponential (2 ulp, and its argument), a product and an addition.
     const double of_log = unit * (7 * depth(n) + 4 * std::log(sum));
-    const double of_mean = unit * ((depth(n) + 3) * spread + 4 * std::abs(top - at(0)) + 4 * std::abs(top - mean));
+    // Each term is a difference to the largest value, and all have one sign.
+    const double of_mean = unit * (depth(n) + 4) * (top - mean);
     r.loss.push_back(loss);
     r.loss_bound.push_back(of_log + unit * 4 * (distance + loss) + smoothing * of_mean + 0x1p-126);
     r.log_sum.push_back(top + std::log(sum));
@@ -163,6 +163,17 @@ TYPED_TEST(cross_entropy_rows, infinities_and_nan_follow_the_documented_policy) 
       EXPECT_EQ((loss_of<TypeParam>(*this, {-inf, 0, 0}, std::vector<std::int32_t>{target},
                                     {.label_smoothing = smoothing}))[0],
                 INFINITY);
+  // A class that is masked by the lowest number costs a loss that is large, and finite wherever it is one of float32.
+  const float low = limits<float>::lowest(), most = -low;
+  const auto of = [&](const std::vector<float>& row, std::int32_t target, float smoothing) {
+    return loss_of<TypeParam>(*this, row, std::vector<std::int32_t>{target}, {.label_smoothing = smoothing})[0];
+  };
+  const double far = static_cast<double>(most), tenth = static_cast<double>(0.1f), near_one = 1e-6;
+  EXPECT_NEAR(of({low, 1, 2, 3}, 2, 0.1f) / far, tenth / 4, near_one);
+  EXPECT_NEAR(of({1, low, low, 3}, 0, 0.1f) / far, tenth / 2, near_one);
+  EXPECT_NEAR(of({low, low, low, most}, 3, 0.5f) / far, 0.75, near_one);
+  EXPECT_EQ(of({low, most}, 0, 0.0625f), INFINITY);
+  EXPECT_NEAR(of({low, most, most, most}, 0, 0.75f) / far, 0.875, near_one);
   // ROW-03 and ROW-04: no exponential of a large argument.
   EXPECT_NEAR((loss_of<TypeParam>(*this, {1000, 1001, 1002}, std::vector<std::int32_t>{0}))[0], 2.407606, 1e-6);
   EXPECT_NEAR((loss_of<TypeParam>(*this, std::vector<float>(512, -1000.0f), std::vector<std::int32_t>{7}))[0],

@@ -85,6 +85,33 @@ TYPED_TEST(row_reductions, agree_with_float64_along_both_axes) {
   }
 }
 
+// A float32 accumulator of equal numbers drifts with each rounding, and stops growing after 2^24 of them. Strides of 0
+// give many rows, and columns, without their memory; 179 / 256 is exact in bf16.
+TYPED_TEST(row_reductions, long_sums_neither_drift_nor_stop) {
+  const auto value = this->input(std::vector<bf16>{bf16(0.69921875f)}).data();
+  const auto one = this->input(std::vector<float>{1}).data();
+  auto& out = this->template output<float>(4);
+  const index_t n = index_t{1} << 25, most = index_t{5} << 24;
+  ASSERT_TRUE(column_reduce<reduction::mean>(this->executor(), strided_on<TypeParam>(value, {n, 1}, {0, 0}),
+                                             view_on<TypeParam>(out.data(), 1))
+                  .ok());
+  ASSERT_TRUE(row_reduce_in<reduction::mean>(this->executor(), strided_on<TypeParam>(value, {1, n}, {0, 0}),
+                                             view_on<TypeParam>(out.data() + 1, 1))
+                  .ok());
+  ASSERT_TRUE(column_reduce<reduction::sum>(this->executor(), strided_on<TypeParam>(one, {most, 1}, {0, 0}),
+                                            view_on<TypeParam>(out.data() + 2, 1))
+                  .ok());
+  ASSERT_TRUE(row_reduce_in<reduction::sum>(this->executor(), strided_on<TypeParam>(one, {1, n}, {0, 0}),
+                                            view_on<TypeParam>(out.data() + 3, 1))
+                  .ok());
+  const auto y = as_double(out.values());
+  const double mean = 0.69921875, error = unit * (depth(static_cast<double>(n)) + 1) * mean + store_error<float>(mean);
+  EXPECT_NEAR(y[0], mean, 4 * error);  // columns are summed by at least 4 threads
+  EXPECT_NEAR(y[1], mean, error);
+  EXPECT_EQ(y[2], static_cast<double>(most));  // 2^24 times 5, of which each of 4 accumulators has more than 2^24
+  EXPECT_EQ(y[3], static_cast<double>(n));
+}
+
 /// Of one row of exact values.
 template <reduction Op, class X, class Y, class E, class Test>
 double reduced(Test& test, const std::vector<double>& row) {

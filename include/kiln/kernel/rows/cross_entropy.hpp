@@ -36,11 +36,15 @@ struct running_exponentials {
   };
 };
 
+template <>
+inline constexpr bool rounds<running_exponentials::joined, std::uint64_t> = true;
+
 template <class X, class Id>
 struct cross_entropy_program {
   using held = X;
   using lead = X;
   static constexpr int phases = 2;
+  static constexpr float small = 0x1p-64f;
   struct lines {
     line<const X> x;
     const Id* target;
@@ -72,25 +76,24 @@ struct cross_entropy_program {
   KILN_FN void run(Row& one) const {
     using state = running_exponentials;
     const state all = state::of(one.reduce(state::none(), state::with_value{}, state::joined{}));
-    // Differences to the first value, so that logits far from zero cost the mean no digits.
-    float shift = 0, mean = 0;
+    // Distances from the largest, so that logits far from zero cost their mean no digits; in units that no sum of them
+    // leaves float32 in, for classes are often masked by its lowest number.
+    float below = 0;
     if (smoothing > 0) {
-      const float first = one.first();
-      if (is_finite(first)) shift = first;
-      const float s = shift;
-      mean = one.reduce(
-                 0.0f, [=](float a, float v, index_t) { return a + (v - s); }, sum_of{}) /
-             static_cast<float>(one.length());
+      const float t = all.top * small;
+      below = one.reduce(
+                  0.0f, [=](float a, float v, index_t) { return a + (t - v * small); }, sum_of{}) /
+              static_cast<float>(one.length());
     }
     one.once([&] {
       const float log_of_sum = logarithm(all.sum);
       if (one.lines.log_sum != nullptr) *one.lines.log_sum = all.top + log_of_sum;
-      *one.lines.loss = loss_of(one.lines, one.length(), all.top, log_of_sum, shift, mean);
+      *one.lines.loss = loss_of(one.lines, one.length(), all.top, log_of_sum, below);
     });
   }
 
  private:
-  KILN_FN float loss_of(const lines& l, index_t classes, float top, float log_of_sum, float shift, float mean) const {
+  KILN_FN float loss_of(const lines& l, index_t classes, float top, float log_of_sum, float below) const {
     const auto target = static_cast<index_t>(*l.target);
     if (target == ignored) return 0;
     if (target < 0 || target >= classes) {
@@ -98,9 +101,12 @@ struct cross_entropy_program {
       return limits<float>::quiet_nan();
     }
     if (top == infinity) return limits<float>::quiet_nan();
-    const float distance = top - static_cast<float>(l.x[target]);
-    if (smoothing == 0 || distance == infinity) return log_of_sum + distance;
-    return log_of_sum + (1 - smoothing) * distance + smoothing * ((top - shift) - mean);
+    const auto logit = static_cast<float>(l.x[target]);
+    if (smoothing == 0) return log_of_sum + (top - logit);
+    // Half the distance of two finite numbers is finite, and so is its part of the loss where the loss is.
+    const float half = top * 0.5f - logit * 0.5f;
+    if (half == infinity) return half;
+    return log_of_sum + (1 - smoothing) * half * 2 + smoothing * below * (1 / small);
   }
 };
 

@@ -4,6 +4,7 @@
 #include <kiln/core/bits.hpp>
 #include <kiln/core/macros.hpp>
 #include <kiln/core/numeric.hpp>
+#include <type_traits>
 
 namespace kiln::rows {
 
@@ -28,6 +29,16 @@ struct sum_of {
     return a + b;
   }
 };
+/// Whether joining numbers A by `Merge` rounds, so that it matters how many one accumulator takes in turn.
+template <class Merge, class A>
+inline constexpr bool rounds = false;
+template <class A>
+inline constexpr bool rounds<sum_of, A> = std::is_floating_point_v<A>;
+
+/// After so many additions an accumulator that rounds is closed: its sum is added to one of such sums. Otherwise a sum
+/// of n equal numbers would stop growing at 2^24 of them.
+inline constexpr int most_in_turn = 4096;
+
 /// The larger; NaN if either is.
 struct maximum_of {
   KILN_FN float operator()(float a, float b) const {

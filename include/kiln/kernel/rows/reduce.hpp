@@ -30,6 +30,9 @@ struct reducer {
   KILN_FN static float finished(float a, index_t n) { return Op == reduction::mean ? a / static_cast<float>(n) : a; }
 };
 
+template <reduction Op, class A>
+inline constexpr bool rounds<reducer<Op>, A> = Op == reduction::sum || Op == reduction::mean;
+
 template <class X, class Y, reduction Op>
 struct row_reduce_program {
   using held = X;
@@ -83,11 +86,17 @@ struct column_reduce_program {
       for (int i = 0; i < Width; ++i) a[i] = op::identity;
       const int n = valid(c);
       if (n > 0) {
-        for (index_t r = t / Columns; r < rows; r += Lanes) {
-          chunk<X, Width> v;
-          load(x.at(r), c, n, v);
-          KILN_UNROLL
-          for (int i = 0; i < Width; ++i) a[i] = op{}(a[i], static_cast<float>(v[i]), c);
+        if constexpr (rounds<op, float>) {
+          for (index_t r = t / Columns; r < rows;) {
+            float part[Width];
+            KILN_UNROLL
+            for (int i = 0; i < Width; ++i) part[i] = op::identity;
+            for (int left = most_in_turn; left > 0 && r < rows; --left, r += Lanes) add(r, c, n, part);
+            KILN_UNROLL
+            for (int i = 0; i < Width; ++i) a[i] = op{}(a[i], part[i]);
+          }
+        } else {
+          for (index_t r = t / Columns; r < rows; r += Lanes) add(r, c, n, a);
         }
       }
       KILN_UNROLL
@@ -107,6 +116,12 @@ struct column_reduce_program {
   }
 
  private:
+  KILN_FN void add(index_t r, index_t c, int n, float (&a)[Width]) const {
+    chunk<X, Width> v;
+    load(x.at(r), c, n, v);
+    KILN_UNROLL
+    for (int i = 0; i < Width; ++i) a[i] = op{}(a[i], static_cast<float>(v[i]), c);
+  }
   KILN_FN int valid(index_t c) const {
     return columns <= c ? 0 : columns - c < Width ? static_cast<int>(columns - c) : Width;
   }

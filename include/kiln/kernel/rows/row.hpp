@@ -74,16 +74,31 @@ class row_of {
   KILN_FN A reduce_chunks(A identity, Each each, Merge merge) {
     fragments<A, 1, scope_type> partial;
     threads_.each([&](int t) {
-      A a[Width];
-      KILN_UNROLL
-      for (int v = 0; v < Width; ++v) a[v] = identity;
-      chunks(t, [&](index_t c, int n, const chunk<held, Width>& x) { each(a, c, n, x); });
-      KILN_UNROLL
-      for (int w = Width / 2; w > 0; w /= 2) {
+      // `over(f)` calls f for chunks of thread t.
+      const auto joined = [&](auto over) {
+        A a[Width];
         KILN_UNROLL
-        for (int v = 0; v < w; ++v) a[v] = merge(a[v], a[v + w]);
+        for (int v = 0; v < Width; ++v) a[v] = identity;
+        over([&](index_t c, int n, const chunk<held, Width>& x) { each(a, c, n, x); });
+        KILN_UNROLL
+        for (int w = Width / 2; w > 0; w /= 2) {
+          KILN_UNROLL
+          for (int v = 0; v < w; ++v) a[v] = merge(a[v], a[v + w]);
+        }
+        return a[0];
+      };
+      if constexpr (Items == 0 && rounds<Merge, A>) {
+        A all = identity;
+        for (index_t c = static_cast<index_t>(t) * Width; c < length_;) {
+          const auto next = [&](auto f) {
+            for (int left = most_in_turn; left > 0 && c < length_; --left, c += step) read(c, f);
+          };
+          all = merge(all, joined(next));
+        }
+        partial.of(t)[0] = all;
+      } else {
+        partial.of(t)[0] = joined([&](auto f) { chunks(t, f); });
       }
-      partial.of(t)[0] = a[0];
     });
     return block_reduce(threads_, shared_, partial, merge);
   }
@@ -162,14 +177,19 @@ class row_of {
         if (c < length_) f(static_cast<index_t>(c), valid(c), kept_.of(t)[i]);
       }
     } else {
-      for (index_t c = static_cast<index_t>(t) * Width; c < length_; c += static_cast<index_t>(Threads) * Width) {
-        chunk<held, Width> x;
-        program_.template load<Width>(lines, c, valid(c), x);
-        f(c, valid(c), x);
-      }
+      for (index_t c = static_cast<index_t>(t) * Width; c < length_; c += step) read(c, f);
     }
   }
 
+  /// The chunk at column c of a row that is not held.
+  KILN_HOST_CALLS template <class F>
+  KILN_FN void read(index_t c, F& f) {
+    chunk<held, Width> x;
+    program_.template load<Width>(lines, c, valid(c), x);
+    f(c, valid(c), x);
+  }
+
+  static constexpr index_t step = index_t{Threads} * Width;  ///< between chunks of a thread
   struct nothing {};
   const Program& program_;
   index_t length_;
