@@ -186,13 +186,18 @@ status rotary(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<P, 1
                     options);
 }
 
-/// The same with positions start, start + 1, ... for the tokens of each sequence.
+/// The same with positions start, start + 1, ... for the tokens of each sequence. bad_option, too, if the last of them
+/// passes 2^63 - 1.
 template <executor Executor, class X, int R, class S, int U, class Y, class SY, int UY>
 status rotary(const Executor& ex, const tensor<X, R, S, U>& x, positions_from positions,
               const tensor<Y, R, SY, UY>& out, rotary_options options = {}) {
   using namespace rows;
   KILN_TRY(check_rotary_views<Executor>(x, out, options));
   if (out.empty()) return {};
+  const index_t last = (limits<index_t>::max)() - (x.extent(R - 3) - 1);
+  if (positions.start > last)
+    return fail(errc::bad_option, "operand `positions`: starts at ", positions.start, ", needs at most ", last,
+                ", for the last of ", x.extent(R - 3), " tokens has a position of 64 bits, too");
   rotary_operands<std::remove_const_t<X>, Y, Y> p;
   set_queries(p, x, out);
   p.start = positions.start;

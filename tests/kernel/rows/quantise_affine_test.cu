@@ -74,6 +74,17 @@ TYPED_TEST(quantise_affine, zero_points_at_the_ends) {
       << "the sum of a saturated quotient and the zero point does not wrap";
 }
 
+// Beyond 2^24 a zero point is no float32, yet its difference to a code may be one. On the host alone, for the types.
+TEST(quantise_affine_host, dequantise_subtracts_whole_numbers) {
+  const std::int8_t q[4] = {1, 1, -128, 127};
+  const std::int32_t zero[4] = {16777217, -16777217, (limits<int32_t>::max)(), limits<int32_t>::lowest()};
+  const float one[4] = {1, 1, 1, 1};
+  float y[4];
+  const auto set = per_column_scales(host_view(one, 4)).with_zero_points(host_view(zero, 4));
+  ASSERT_TRUE(dequantise(host, host_view(q, 1, 4), host_view(y, 1, 4), set).ok());
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(y[i], static_cast<float>(std::int64_t{q[i]} - std::int64_t{zero[i]})) << i;
+}
+
 /// Rows of float ranges that differ in sign, size and place.
 std::vector<float> ranges_of(std::size_t m, std::size_t n) {
   std::vector<float> x(m * n);

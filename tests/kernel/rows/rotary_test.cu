@@ -132,6 +132,21 @@ TYPED_TEST(rotary_kernels, start_counts_along_each_sequence) {
   EXPECT_EQ(a.values(), b.values());
 }
 
+TYPED_TEST(rotary_kernels, start_leaves_every_token_a_position) {
+  auto& out = this->template output<float>(16);
+  const auto x = view_on<TypeParam>(this->input(uniform<float>(16, 32)).data(), 2, 1, 8);
+  const auto y = view_on<TypeParam>(out.data(), 2, 1, 8);
+  const index_t last = (limits<index_t>::max)();
+  const status s = rotary(this->executor(), x, positions_from{last}, y);
+  EXPECT_EQ(
+      s.message(),
+      "bad option: operand `positions`: starts at 9223372036854775807, needs at most 9223372036854775806, for the "
+      "last of 2 tokens has a position of 64 bits, too");
+  EXPECT_TRUE(out.untouched());
+  EXPECT_TRUE(rotary(this->executor(), x, positions_from{last - 1}, y).ok());
+  EXPECT_TRUE(rotary(this->executor(), x, positions_from{limits<index_t>::lowest()}, y).ok());
+}
+
 // q and k inside a fused qkv row, turned in place; v and the gaps stay.
 TYPED_TEST(rotary_kernels, slices_of_a_fused_projection_turn_in_place) {
   const std::size_t tokens = 3, heads = 2, channels = 8, pitch = 40;

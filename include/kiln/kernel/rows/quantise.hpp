@@ -122,8 +122,10 @@ struct to_numbers {
     chunk<float, Width> y;
     KILN_UNROLL
     for (int i = 0; i < Width; ++i) {
-      y[i] = static_cast<float>(q[i]);
-      if constexpr (Factors::affine) y[i] -= static_cast<float>(by.zero(i));
+      if constexpr (Factors::affine)  // an int32 may have more digits than a float, and the difference more bits
+        y[i] = static_cast<float>(std::int64_t{q[i]} - by.zero(i));
+      else
+        y[i] = static_cast<float>(q[i]);
       y[i] *= by.scale(i);
     }
     return rounded<Y>(y);
