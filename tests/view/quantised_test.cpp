@@ -126,6 +126,9 @@ TEST_F(quantised_views, scales_of_the_wrong_shape_are_named) {
   expect(check_quantised("w", quantised(q, per_row_scales(host_view(static_cast<float*>(nullptr), m)))), errc::null_pointer, "its scales are null");
   expect(check_quantised("w", quantised(q, per_row_scales(host_view(scales.data(), m)).with_zero_points(host_view(zeros.data(), 2)))),
          errc::bad_shape, "axis 0 of its zero points has extent 2, needs 3");
+  float* const apart = reinterpret_cast<float*>(reinterpret_cast<char*>(scales.data()) + 2);
+  expect(check_quantised("w", quantised(q, per_row_scales(host_view(apart, m)))), errc::bad_alignment,
+         "operand `w`: its scales are at an address that is 2 bytes past a multiple of their element's 4");
   expect(check_quantised("w", quantised(slice(q, 0, 3, 1), per_row_scales(host_view(scales.data(), m)))), errc::bad_shape, "axis 0 has extent -1");
 }
 

@@ -11,6 +11,7 @@
 ///
 /// kiln/quantise.hpp makes payloads, scales and zero points of numbers, kiln/calibrate.hpp scales of many batches;
 /// epilogue/zero_points.hpp has the corrections that zero points ask of a product.
+#include <cstdint>
 #include <kiln/core/numeric.hpp>
 #include <kiln/view/reshape.hpp>
 #include <kiln/view/tensor.hpp>
@@ -192,7 +193,7 @@ constexpr auto transposed(const quantised_view<T, Space, Unit, scale_set<G, Scal
 }
 
 /// What is wrong with a quantised view, if anything: a negative extent, null data, or scales of another shape than the
-/// payload asks for. `name` is how the call names the operand.
+/// payload asks for, or at an address that no scale can have. `name` is how the call names the operand.
 template <class T, class Space, int Unit, class Set>
 status check_quantised(const char* name, const quantised_view<T, Space, Unit, Set>& v) {
   for (int a = 0; a < 2; ++a)
@@ -218,6 +219,11 @@ status check_quantised(const char* name, const quantised_view<T, Space, Unit, Se
         return fail(errc::bad_shape, "operand `", name, "`: axis ", a, " of its ", what, " has extent ", s.extents[a],
                     ", needs ", needed[a]);
     if (s.data == nullptr) return fail(errc::null_pointer, "operand `", name, "`: its ", what, " are null");
+    constexpr std::uintptr_t unit = alignof(typename view::element);
+    const std::uintptr_t off = reinterpret_cast<std::uintptr_t>(s.data) % unit;
+    if (off != 0)
+      return fail(errc::bad_alignment, "operand `", name, "`: its ", what, " are at an address that is ", off,
+                  " bytes past a multiple of their element's ", unit, ", need such a multiple");
     return {};
   };
   KILN_TRY(look("scales", v.set.scales));
