@@ -56,7 +56,7 @@ template <class Program, class Ex>
 status run_one_of_two(const Ex& ex, const Program& program, index_t count, index_t length) {
   using namespace rows;
   constexpr int width = chunk_width<Program>;
-  if (rows::detail::all_vectors(program, width) && length <= one_block::capacity(width))
+  if (rows::detail::all_vectors(program, length, width) && length <= one_block::capacity(width))
     return run_pinned<one_block, width>(ex, "norm", program, count, length);
   return run_pinned<endless_single, 1>(ex, "norm", program, count, length);
 }

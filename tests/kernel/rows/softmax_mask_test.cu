@@ -23,8 +23,8 @@ void check(const std::vector<Y>& got, const std::vector<double>& z, std::size_t 
         bound.push_back(0);
         continue;
       }
-      const double whole = unit * (4 * scaled + 5 + depth(static_cast<double>(cols)));
-      const double argument = unit * (4 * scaled + std::abs(d));
+      const double whole = unit * (4 * scaled + 6.5 + depth(static_cast<double>(cols)));
+      const double argument = unit * (4 * scaled + 2.5 * std::abs(d));
       bound.push_back((logarithmic ? argument + whole + unit * (4 * std::log(sum) + 2 * std::abs(y))
                                    : y * (argument + whole + 8 * unit)) +
                       store_error<Y>(y));

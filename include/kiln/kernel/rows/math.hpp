@@ -11,6 +11,17 @@ namespace kiln::rows {
 inline constexpr float infinity = limits<float>::infinity();
 
 KILN_FN float exponential(float x) { return std::exp(x); }
+/// To 2^-24 (1.5 |x| + 2) of itself, and 0 below 2^-126: two instructions of the device instead of ten, twice for each
+/// element of a softmax, which would not keep up with memory otherwise.
+KILN_FN float quick_exponential(float x) {
+#if defined(__CUDA_ARCH__)
+  float r;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x * 1.44269504088896341f));
+  return r;
+#else
+  return std::exp(x);
+#endif
+}
 KILN_FN float logarithm(float x) { return std::log(x); }
 KILN_FN float magnitude(float x) { return std::fabs(x); }
 KILN_FN float inverse_root(float x) {

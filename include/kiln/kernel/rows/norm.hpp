@@ -55,6 +55,7 @@ struct rms_norm_program {
   using held = X;
   using lead = std::conditional_t<(sizeof(X) > sizeof(Y)), X, Y>;
   static constexpr int phases = 2;
+  static constexpr bool few_registers = true;
   struct lines {
     line<const X> x;
     line<const W> weight;
@@ -95,6 +96,7 @@ struct add_rms_norm_program {
   using held = float;
   using lead = std::conditional_t<(sizeof(X) > sizeof(Y)), X, Y>;
   static constexpr int phases = 2;
+  static constexpr bool few_registers = true;
   struct lines {
     line<const X> x;
     line<const R> residual;
@@ -143,6 +145,7 @@ struct layer_norm_program {
   using held = X;
   using lead = std::conditional_t<(sizeof(X) > sizeof(Y)), X, Y>;
   static constexpr int phases = 3;
+  static constexpr bool few_registers = true;
   struct lines {
     line<const X> x;
     line<const W> weight;

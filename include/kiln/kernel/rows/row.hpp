@@ -17,8 +17,8 @@ namespace kiln::rows {
 
 /// Thread t of the scope has chunks t, t + threads, t + 2 threads ... of `Width` elements. Items > 0: as many chunks of
 /// each thread are held in registers, and the row has at most threads * Items * Width elements. Items == 0: any length,
-/// read anew in each phase.
-template <class Program, class Where, int Threads, int Width, int Items>
+/// read anew in each phase. Whole: the length is a multiple of Width, and above 0.
+template <class Program, class Where, int Threads, int Width, int Items, bool Whole = false>
 class row_of {
  public:
   using held = typename Program::held;
@@ -41,7 +41,12 @@ class row_of {
         KILN_UNROLL
         for (int i = 0; i < Items; ++i) {
           const int c = (i * Threads + t) * Width;
-          if (c < length_) program_.template load<Width>(lines, c, valid(c), kept_.of(t)[i]);
+          // Without a branch all loads are under way before the first is used. Each row has a first chunk to read
+          // instead, and a scope without a row looks at one that is there.
+          if constexpr (Whole)
+            program_.template load<Width>(lines, c < static_cast<int>(length) ? c : 0, Width, kept_.of(t)[i]);
+          else if (c < length_)
+            program_.template load<Width>(lines, c, valid(c), kept_.of(t)[i]);
         }
       });
     }
@@ -166,7 +171,12 @@ class row_of {
   const lines_type lines;
 
  private:
-  KILN_FN int valid(index_t c) const { return length_ - c < Width ? static_cast<int>(length_ - c) : Width; }
+  KILN_FN int valid([[maybe_unused]] index_t c) const {
+    if constexpr (Whole)
+      return Width;
+    else
+      return length_ - c < Width ? static_cast<int>(length_ - c) : Width;
+  }
 
   KILN_HOST_CALLS template <class F>
   KILN_FN void chunks(int t, F&& f) {
@@ -174,7 +184,7 @@ class row_of {
       KILN_UNROLL
       for (int i = 0; i < Items; ++i) {
         const int c = (i * Threads + t) * Width;
-        if (c < length_) f(static_cast<index_t>(c), valid(c), kept_.of(t)[i]);
+        if (c < static_cast<int>(length_)) f(static_cast<index_t>(c), valid(c), kept_.of(t)[i]);
       }
     } else {
       for (index_t c = static_cast<index_t>(t) * Width; c < length_; c += step) read(c, f);

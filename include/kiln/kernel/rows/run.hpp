@@ -13,6 +13,8 @@ namespace kiln::rows {
 namespace detail {
 /// Most programs have rows of one length; one that cuts long rows into pieces says how long each is.
 template <class Program>
+inline constexpr bool has_own_lengths = requires(const Program& program) { program.length_of(index_t{}); };
+template <class Program>
 KILN_FN index_t length_of(const Program& program, index_t r, index_t length) {
   if constexpr (requires { program.length_of(r); })
     return program.length_of(r);
@@ -30,7 +32,7 @@ KILN_FN void run_block(const Program& program, index_t count, index_t length, in
       const index_t r = first + threads.number();
       const bool active = r < count;
       const index_t here = active ? r : first;
-      row_of<Program, Where, Config::threads, Width, Config::items> one(
+      row_of<Program, Where, Config::threads, Width, Config::items, Config::whole> one(
           program, program.at(here), detail::length_of(program, here, length), active, threads, shared);
       program.run(one);
     });
@@ -51,6 +53,14 @@ constexpr bool holds_wide_rows() {
   else
     return Program::phases > 1;
 }
+/// A program may say that 64 registers are enough for it, so that more blocks share a multiprocessor.
+template <class Config, int Width, class Program>
+constexpr int resident_blocks() {
+  if constexpr (requires { Program::few_registers; })
+    return Config::residents(static_cast<int>(sizeof(typename Program::held)), Width);
+  else
+    return 1;
+}
 template <class Program>
 bool all_contiguous(const Program& p) {
   bool yes = true;
@@ -58,7 +68,8 @@ bool all_contiguous(const Program& p) {
   return yes;
 }
 template <class Program>
-bool all_vectors(const Program& p, int width) {
+bool all_vectors(const Program& p, index_t length, int width) {
+  if (!has_own_lengths<Program> && (length == 0 || length % width != 0)) return false;
   bool yes = true;
   p.each_operand([&](const auto& o) { yes = yes && o.vectors(width); });
   return yes;
@@ -69,7 +80,7 @@ bool all_vectors(const Program& p, int width) {
 inline namespace KILN_ABI {
 
 template <class Config, int Width, class Program>
-__global__ void __launch_bounds__(Config::block)
+__global__ void __launch_bounds__(Config::block, detail::resident_blocks<Config, Width, Program>())
     row_kernel(const __grid_constant__ Program program, index_t count, index_t length) {
   __shared__ reduce_storage<on_device, Config::threads> shared;
   run_block<on_device, Config, Width>(program, count, length, static_cast<index_t>(blockIdx.x),
@@ -125,11 +136,12 @@ status run(const device& ex, trace::launch_record record, const Program& program
   const auto with = [&]<class Config, int Width>(Config, std::integral_constant<int, Width>, const char* schedule) {
     record.schedule = schedule;
     trace::scope watch(ex, record);
-    return watch.done(run_pinned<Config, Width>(ex, record.program, program, count, length));
+    using chosen = std::conditional_t<(Width > 1 && !detail::has_own_lengths<Program>), whole_chunks<Config>, Config>;
+    return watch.done(run_pinned<chosen, Width>(ex, record.program, program, count, length));
   };
   constexpr std::integral_constant<int, width> chunks{};
   constexpr std::integral_constant<int, 1> single{};
-  if (detail::all_vectors(program, width)) {
+  if (detail::all_vectors(program, length, width)) {
     if (length <= few_threads::capacity(width)) return with(few_threads{}, chunks, "rows, 8 threads each, held");
     if (length <= one_warp::capacity(width)) return with(one_warp{}, chunks, "rows, a warp each, held");
     if (length <= one_block::capacity(width)) return with(one_block{}, chunks, "rows, a block each, held");

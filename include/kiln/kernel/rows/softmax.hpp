@@ -18,13 +18,13 @@ KILN_FN void softmax_of(Row& one, float scale, bool masked, bool logarithmic) {
     return;
   }
   const float sum = one.reduce(
-      0.0f, [=](float a, float v, index_t) { return a + exponential(v * s - top); }, sum_of{});
+      0.0f, [=](float a, float v, index_t) { return a + quick_exponential(v * s - top); }, sum_of{});
   if (logarithmic) {
     const float log_sum = logarithm(sum);
     one.write(one.lines.y, [=](float v) { return v * s - top - log_sum; });
   } else {
     const float inverse = 1.0f / sum;
-    one.write(one.lines.y, [=](float v) { return exponential(v * s - top) * inverse; });
+    one.write(one.lines.y, [=](float v) { return quick_exponential(v * s - top) * inverse; });
   }
 }
 
@@ -33,6 +33,7 @@ struct softmax_program {
   using held = X;
   using lead = std::conditional_t<(sizeof(X) > sizeof(Y)), X, Y>;
   static constexpr int phases = 3;
+  static constexpr bool few_registers = true;
   struct lines {
     line<const X> x;
     line<Y> y;
@@ -70,6 +71,7 @@ struct masked_softmax_program {
   using held = float;
   using lead = std::conditional_t<(sizeof(X) > sizeof(Y)), X, Y>;
   static constexpr int phases = 3;
+  static constexpr bool few_registers = true;
   struct lines {
     line<const X> x;
     line<const M> mask;
