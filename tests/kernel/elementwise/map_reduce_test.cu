@@ -1,6 +1,5 @@
 // Reductions of records and of tensors: any shape, every element once, the same bits in every run.
 #include <kiln/map_reduce.hpp>
-#include <kiln/view/reshape.hpp>
 
 #include <string>
 
@@ -157,6 +156,10 @@ TYPED_TEST(reductions, wrong_arguments_are_named_and_nothing_is_written) {
            ("has 0 bytes, needs " + std::to_string(reduce_workspace_size<float>(many))).c_str());
   }
   expect(reduce(ex, p, view_on<E>(a.now[3]->data(), 1), 0.0f, kinetic{}, add{}), errc::overlap, "the result shares memory with the view");
+  const auto one = view_on<E>(a.now[3]->data(), 1);
+  const auto repeated = broadcast<0>(broadcast<0>(one, index_t{1} << 32), index_t{1} << 32);
+  expect(reduce(ex, repeated, view_on<E>(sum.data(), 1), 0.0f, same{}, add{}), errc::bad_shape, "more elements than a 64-bit index counts");
+  EXPECT_EQ(reduce_workspace_size<float>(repeated), 0u);
   EXPECT_TRUE(sum.untouched());
   EXPECT_EQ(a.now[3]->values(), a.start[3]);
 }

@@ -1,7 +1,6 @@
 // transform, copy and fill over tensors: any rank, strides, alignment and type, on both executors.
 #include <kiln/copy.hpp>
 #include <kiln/transform.hpp>
-#include <kiln/view/reshape.hpp>
 
 #include "tests/support/executors.hpp"
 #include "tests/support/fill.hpp"
@@ -296,6 +295,21 @@ TYPED_TEST(transform_tensors, wrong_arguments_are_named_and_nothing_is_written) 
   EXPECT_TRUE(out.untouched());
   // The next good call works.
   EXPECT_TRUE(transform(ex, in, in, d, axpy{1}).ok());
+}
+
+TYPED_TEST(transform_tensors, refused_and_null_views_are_named_whatever_was_made_of_them) {
+  using E = TypeParam;
+  const auto ex = this->executor();
+  auto& out = this->template output<float>(12);
+  const auto to = view_on<E>(out.data(), 3, 4);
+  EXPECT_EQ(fill(ex, strided<0>(slice(to, 0, 3, 99), 2), 1.0f).code(), errc::bad_shape);
+  EXPECT_EQ(fill(ex, pick<0>(slice(to, 1, 3, 99), 0), 1.0f).code(), errc::bad_shape);
+  float* const none = nullptr;
+  const auto huge = view_on<E>(none, index_t{1} << 32, index_t{1} << 32);
+  EXPECT_EQ(fill(ex, huge, 1.0f).code(), errc::null_pointer);
+  EXPECT_EQ(fill(ex, slice(huge, 0, 5, 9), 1.0f).code(), errc::null_pointer);
+  EXPECT_EQ(copy(ex, transposed(huge), huge).code(), errc::null_pointer);
+  EXPECT_TRUE(out.untouched());
 }
 
 TYPED_TEST(transform_tensors, interleaved_columns_of_one_buffer_do_not_overlap) {

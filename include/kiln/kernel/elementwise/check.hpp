@@ -1,6 +1,7 @@
 #pragma once
 /// What a call asks of its views before it launches anything. Messages name the argument, what was seen and what is
 /// needed.
+#include <cstdint>
 #include <kiln/core/status.hpp>
 #include <kiln/view/alignment.hpp>
 #include <kiln/view/aos.hpp>
@@ -41,7 +42,7 @@ std::string shape_text(const tensor<T, R, S, U>& v) {
   return shape_text(plain(v));
 }
 
-/// No negative extent, and data where there are elements. `argument` is how the call names the view: "input 2".
+/// No negative extent, no more elements than can be counted, and data where there are elements. `argument` is how the call names the view: "input 2".
 inline status check_view(std::string_view call, std::string_view argument, const plain_view& v) {
   for (int a = 0; a < v.rank; ++a)
     if (v.extents[a] < 0)
@@ -51,6 +52,9 @@ inline status check_view(std::string_view call, std::string_view argument, const
   if (v.data == nullptr)
     return fail(errc::null_pointer, call, ": ", argument, " has extents ", std::string_view(shape_text(v)),
                 " and null data");
+  if (v.size() == INT64_MAX)
+    return fail(errc::bad_shape, call, ": ", argument, " has extents ", std::string_view(shape_text(v)),
+                ", more elements than a 64-bit index counts");
   const auto off =
       static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(v.data) % static_cast<std::uintptr_t>(v.alignment));
   if (off == 0) return {};
