@@ -15,5 +15,6 @@ int main() {
 #else
   const auto v = kiln::host_view(x, 6);
 #endif
-  return kiln::reduce(kiln::host, v, kiln::host_view(&sum, 1), 0.0f, same{}, add{}).ok() ? 0 : 1;
+  // Every call brings slices along.
+  return kiln::reduce(kiln::host, slice(v, 0, 1, 4), kiln::host_view(&sum, 1), 0.0f, same{}, add{}).ok() ? 0 : 1;
 }
