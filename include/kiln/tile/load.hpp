@@ -90,7 +90,6 @@ KILN_FN void load_tile(Block block, Tile& to, const tensor<T, 2, S, U>& from, in
     // thread keeps its place along the unit axis and steps over lines.
     constexpr int along = along_rows ? Tile::rows : Tile::cols, lines = along_rows ? Tile::cols : Tile::rows, at_once = 4;
     constexpr int wide = along < Block::threads ? along : Block::threads, lines_a_pass = Block::threads / wide;
-    static_assert(along % wide == 0, "load_tile: lines of the tile are a multiple of the block's threads, or shorter");
     block.each([&](int thread) {
       const int first = thread / wide;
       if (first >= lines_a_pass) return;  // threads that a pass over lines does not need

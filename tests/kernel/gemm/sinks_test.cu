@@ -164,5 +164,18 @@ TYPED_TEST(gemm_reductions, give_the_same_bits_every_time) {
   }
 }
 
+// A result whose own extent is not 0 is written, also where there is nothing to reduce.
+TYPED_TEST(gemm_sinks, reductions_of_no_elements) {
+  using E = TypeParam;
+  auto& a = this->template input<float>(std::vector<float>(6, 1));
+  auto& b = this->template input<float>(std::vector<float>(6, 1));
+  auto &rows = this->template output<float>(3), &columns = this->template output<float>(2);
+  const auto none = view_on<E>(b.data(), 2, 0);
+  ASSERT_TRUE(gemm(this->executor(), view_on<E>(a.data(), 3, 2), none, reduce_rows<reduction::sum>(view_on<E>(rows.data(), 3), acc)).ok());
+  EXPECT_EQ(rows.values(), std::vector<float>(3, 0));
+  ASSERT_TRUE(gemm(this->executor(), view_on<E>(a.data(), 0, 3), view_on<E>(b.data(), 3, 2), reduce_columns<reduction::max>(view_on<E>(columns.data(), 2), acc)).ok());
+  EXPECT_EQ(columns.values(), std::vector<float>(2, -std::numeric_limits<float>::infinity()));
+}
+
 }  // namespace
 }  // namespace kiln::test

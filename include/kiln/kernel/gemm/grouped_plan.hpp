@@ -91,7 +91,10 @@ class grouped_plan {
       const auto& one = problems[i];
       if (!one.state.ok()) return status(one.state.code(), "problem " + std::to_string(i) + ": " + one.state.message());
       const auto& p = one.arguments;
-      if (p.m == 0 || p.n == 0 || p.batch == 0) continue;
+      if (p.m == 0 || p.n == 0 || p.batch == 0) {
+        if constexpr (Arguments::any_reduction) empty_.push_back(p);
+        continue;
+      }
       problems_.push_back({p, {}}), numbers_.push_back(i);
     }
     return detail::check_apart(
@@ -144,8 +147,11 @@ class grouped_plan {
 
   template <class Executor>
   status run_on(const Executor& ex) const {
-    if (!state_.ok() || problems_.empty()) return state_;
+    if (!state_.ok()) return state_;
     status s;
+    for (const auto& p : empty_)
+      if (s.ok()) s = detail::fold_nothing(ex, p);
+    if (!s.ok() || problems_.empty()) return s;
     each_kernel([&](int i, auto kernel, auto) {
       if (i == choice_.number) s = run_kernel(ex, kernel);
     });
@@ -199,6 +205,7 @@ class grouped_plan {
   }
 
   std::vector<listed> problems_;
+  std::vector<Arguments> empty_;       ///< without elements of D, but with reductions of them
   std::vector<index_t> numbers_;       ///< of the problems in the caller's list
   std::vector<std::uint32_t> first_;   ///< number of each problem's first tile; behind the last, how many tiles there are
   std::size_t reduction_bytes_ = 0;

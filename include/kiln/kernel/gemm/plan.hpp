@@ -170,7 +170,8 @@ class gemm_plan {
 
   template <class Executor>
   status run_on(const Executor& ex) const {
-    if (!state_.ok() || nothing_to_do()) return state_;
+    if (!state_.ok()) return state_;
+    if (nothing_to_do()) return detail::fold_nothing(ex, arguments_);
     status s;
     each_kernel([&](int i, auto kernel, auto) {
       if (i == number_) s = run_kernel(ex, kernel);

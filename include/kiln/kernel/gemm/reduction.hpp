@@ -123,5 +123,12 @@ status fold_partials([[maybe_unused]] const Executor& ex, const Arguments& p, co
   return s;
 }
 
+/// Reductions of a D without elements: 0 for sums, the least number for maxima, for each row or column that there is.
+template <class Executor, class Arguments>
+status fold_nothing([[maybe_unused]] const Executor& ex, [[maybe_unused]] const Arguments& p) {
+  if constexpr (Arguments::any_reduction) return fold_partials(ex, p, {0, 0});
+  else return {};
+}
+
 }  // namespace detail
 }  // namespace kiln

@@ -79,7 +79,7 @@ struct sound_gemm {
   static_assert(M != warp_columns, "config: the columns of warp_tile are 8 times a power of two, at most 256");
   static_assert(M != many_warps, "config: the block tile holds more than 32 warp tiles");
   static_assert(M != tile_k, "config: K of tile is not a multiple of what the instructions take: 32 for simt, for sm80 32 bytes of the operands");
-  static_assert(M != uneven_loads, "config: the threads of a block do not share out the loads of this tile evenly; take more or larger warp tiles");
+  static_assert(M != uneven_loads, "config: the threads of a block do not share out the loads of this tile evenly; take another number of warps, or a tile whose extents are powers of two");
   static_assert(M != shared_memory, "config: this tile and its stages need more than the 227 KB of shared memory of a block");
   static_assert(M != hopper_types, "gemm: warp_specialized multiplies f16, bf16 or int8 operands of one type, or 8-bit floats");
   static_assert(M != hopper_unit, "gemm: warp_specialized needs a unit stride in both operands; with_unit<axis>(view) promises one");
