@@ -3,6 +3,7 @@
 #include <kiln/kernel/rows/check.hpp>
 #include <kiln/kernel/rows/cross_entropy.hpp>
 #include <kiln/kernel/rows/run.hpp>
+#include <kiln/kernel/rows/sound.hpp>
 
 namespace kiln {
 
@@ -18,11 +19,6 @@ status cross_entropy_checked(const Executor& ex, const tensor<X, R, S, U>& logit
                              const std::type_identity_t<tensor<float, 1, SL, no_unit>>* log_sum,
                              const cross_entropy_options& options, std::int32_t* flag) {
   using id_type = std::remove_const_t<Id>;
-  static_assert(std::is_same_v<id_type, std::int32_t> || std::is_same_v<id_type, std::int64_t>,
-                "cross_entropy takes targets of int32 or int64");
-  static_assert(std::is_same_v<L, float>, "cross_entropy writes float");
-  check_spaces<Executor, tensor<X, R, S, U>, tensor<Id, 1, SI, UI>, tensor<L, 1, SL, UL>>();
-  check_float<X>();
   KILN_TRY(check_view("logits", logits));
   KILN_TRY(check_view("targets", targets));
   KILN_TRY(check_output("loss", loss));
@@ -73,7 +69,12 @@ template <executor Executor, class X, int R, class S, int U, class Id, class SI,
 status cross_entropy(const Executor& ex, const tensor<X, R, S, U>& logits, const tensor<Id, 1, SI, UI>& targets,
                      const tensor<L, 1, SL, UL>& loss, cross_entropy_options options = {},
                      std::int32_t* flag = nullptr) {
-  return rows::cross_entropy_checked(ex, logits, targets, loss, nullptr, options, flag);
+  constexpr auto found = rows::mistake_of_losses<typename Executor::space, tensor<X, R, S, U>, tensor<Id, 1, SI, UI>,
+                                                 tensor<L, 1, SL, UL>>();
+  if constexpr (rows::sound_rows<found>::value)
+    return rows::cross_entropy_checked(ex, logits, targets, loss, nullptr, options, flag);
+  else
+    return {};
 }
 
 /// As above, and log_sum[r] = log(sum_c exp(x_c)) of every row, ignored ones too: what a backward pass or a penalty on
@@ -83,10 +84,14 @@ template <executor Executor, class X, int R, class S, int U, class Id, class SI,
 status cross_entropy(const Executor& ex, const tensor<X, R, S, U>& logits, const tensor<Id, 1, SI, UI>& targets,
                      const tensor<L, 1, SL, UL>& loss, const tensor<M, 1, SM, UM>& log_sum,
                      cross_entropy_options options = {}, std::int32_t* flag = nullptr) {
-  static_assert(std::is_same_v<M, float>, "cross_entropy writes float");
-  rows::check_spaces<Executor, tensor<M, 1, SM, UM>>();
-  const tensor<float, 1, SM, no_unit> any_stride = log_sum;
-  return rows::cross_entropy_checked(ex, logits, targets, loss, &any_stride, options, flag);
+  constexpr auto found = rows::mistake_of_losses<typename Executor::space, tensor<X, R, S, U>, tensor<Id, 1, SI, UI>,
+                                                 tensor<L, 1, SL, UL>, tensor<M, 1, SM, UM>>();
+  if constexpr (rows::sound_rows<found>::value) {
+    const tensor<float, 1, SM, no_unit> any_stride = log_sum;
+    return rows::cross_entropy_checked(ex, logits, targets, loss, &any_stride, options, flag);
+  } else {
+    return {};
+  }
 }
 
 }  // namespace kiln

@@ -137,11 +137,11 @@ status quantise_computed(const Executor& ex, const char* name, const tensor<X, R
 
 /// Computes the scales (and zero points) of a set and q with them. One launch for rows and groups of a row's
 /// neighbours, two for columns and groups along columns, four for the tensor.
-template <executor Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, granularity G, class Scales,
-          class Zeros>
-status quantise(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q,
+template <executor Executor, class X, int R, class S, int U, class Q, int RQ, class SQ, int UQ, granularity G,
+          class Scales, class Zeros>
+status quantise(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, RQ, SQ, UQ>& q,
                 const scale_set<G, Scales, Zeros>& scales, quantise_options options = {}) {
-  constexpr auto found = rows::mistake_of_quantise<typename Executor::space, tensor<X, R, S, U>, tensor<Q, R, SQ, UQ>,
+  constexpr auto found = rows::mistake_of_quantise<typename Executor::space, tensor<X, R, S, U>, tensor<Q, RQ, SQ, UQ>,
                                                    scale_set<G, Scales, Zeros>, true>();
   if constexpr (rows::sound_quantise<found>::value)
     return rows::quantise_computed(ex, "quantise", x, q, scales, options);
@@ -149,20 +149,21 @@ status quantise(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q,
     return {};
 }
 /// With one scale for the tensor: a vector of one.
-template <executor Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, class T, class ST, int UT>
-status quantise(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q,
+template <executor Executor, class X, int R, class S, int U, class Q, int RQ, class SQ, int UQ, class T, class ST,
+          int UT>
+status quantise(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, RQ, SQ, UQ>& q,
                 const tensor<T, 1, ST, UT>& scale, quantise_options options = {}) {
   return quantise(ex, x, q, per_tensor_scale(scale), options);
 }
 /// With scales that are there: a set, or one for the tensor.
-template <executor Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, class View>
-status quantise(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q,
+template <executor Executor, class X, int R, class S, int U, class Q, int RQ, class SQ, int UQ, class View>
+status quantise(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, RQ, SQ, UQ>& q,
                 const given_scales<View>& scales, quantise_options options = {}) {
   if constexpr (is_tensor_v<View>) {
     return quantise(ex, x, q, given(per_tensor_scale(scales.view)), options);
   } else {
     constexpr auto found =
-        rows::mistake_of_quantise<typename Executor::space, tensor<X, R, S, U>, tensor<Q, R, SQ, UQ>, View, false>();
+        rows::mistake_of_quantise<typename Executor::space, tensor<X, R, S, U>, tensor<Q, RQ, SQ, UQ>, View, false>();
     if constexpr (rows::sound_quantise<found>::value)
       return rows::quantise_given(ex, "quantise", x, q, scales.view, options);
     else
@@ -171,29 +172,31 @@ status quantise(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q,
 }
 
 /// scales[r] = amax of row r / largest, q = x / scales[r]: `quantise` with per_row_scales(scales).
-template <executor Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, class T, class ST, int UT>
-status quantise_rows(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q,
+template <executor Executor, class X, int R, class S, int U, class Q, int RQ, class SQ, int UQ, class T, class ST,
+          int UT>
+status quantise_rows(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, RQ, SQ, UQ>& q,
                      const tensor<T, 1, ST, UT>& scales, quantise_options options = {}) {
   return quantise(ex, x, q, per_row_scales(scales), options);
 }
 /// q = x / scales[r] with given scales.
-template <executor Executor, class X, int R, class S, int U, class Q, class SQ, int UQ, class T, class ST, int UT>
-status quantise_rows(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q,
+template <executor Executor, class X, int R, class S, int U, class Q, int RQ, class SQ, int UQ, class T, class ST,
+          int UT>
+status quantise_rows(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, RQ, SQ, UQ>& q,
                      const given_scales<tensor<T, 1, ST, UT>>& scales, quantise_options options = {}) {
   return quantise(ex, x, q, given(per_row_scales(scales.view)), options);
 }
 
 /// y = scale * (q - zero point), rounded once to float, f16 or bf16. `scales`: a set, or a vector of one for the
 /// tensor.
-template <executor Executor, class Q, int R, class S, int U, class Y, class SY, int UY, class Scales>
-status dequantise(const Executor& ex, const tensor<Q, R, S, U>& q, const tensor<Y, R, SY, UY>& y,
+template <executor Executor, class Q, int R, class S, int U, class Y, int RY, class SY, int UY, class Scales>
+status dequantise(const Executor& ex, const tensor<Q, R, S, U>& q, const tensor<Y, RY, SY, UY>& y,
                   const Scales& scales) {
   using namespace rows;
   if constexpr (is_tensor_v<Scales>) {
     return dequantise(ex, q, y, per_tensor_scale(scales));
   } else {
     constexpr auto found =
-        mistake_of_quantise<typename Executor::space, tensor<Y, R, SY, UY>, tensor<Q, R, S, U>, Scales, false>();
+        mistake_of_quantise<typename Executor::space, tensor<Y, RY, SY, UY>, tensor<Q, R, S, U>, Scales, false>();
     if constexpr (sound_quantise<found>::value) {
       KILN_TRY(check_view("q", q));
       KILN_TRY(check_output("y", y));

@@ -8,6 +8,7 @@
 #include <kiln/kernel/rows/check.hpp>
 #include <kiln/kernel/rows/items.hpp>
 #include <kiln/kernel/rows/rotary.hpp>
+#include <kiln/kernel/rows/sound.hpp>
 #include <kiln/view/reshape.hpp>
 
 namespace kiln {
@@ -78,12 +79,10 @@ status run_rotary(const Executor& ex, trace::launch_record record, rotary_operan
   return vectors ? with(halves, chunks) : with(halves, single);
 }
 
-template <class Executor, class X, int R, class S, int U, class Y, class SY, int UY>
+template <class X, int R, class S, int U, class Y, class SY, int UY>
 status check_rotary_views(const tensor<X, R, S, U>& x, const tensor<Y, R, SY, UY>& out, const rotary_options& o,
                           const char* from = "x", const char* to = "out") {
   static_assert(R == 3 || R == 4, "rotary takes [tokens, heads, channels] or [batch, tokens, heads, channels]");
-  check_spaces<Executor, tensor<X, R, S, U>, tensor<Y, R, SY, UY>>();
-  check_float<X>(), check_float<Y>();
   KILN_TRY(check_view(from, x));
   KILN_TRY(check_output(to, out));
   KILN_TRY(check_same_shape(to, out, from, x));
@@ -168,40 +167,51 @@ void set_keys(rotary_operands<X, Q, Y>& p, const K& k, const V& v, const P& posi
 /// channels], of float, f16 or bf16, any strides; `out` may be `x` itself, or a slice of a key cache. `positions`
 /// int32, one for each token, batch by batch. Errors: bad_shape, bad_stride, null_pointer, overlap (equal views are
 /// allowed), bad_option (width, theta).
-template <executor Executor, class X, int R, class S, int U, class P, class SP, int UP, class Y, class SY, int UY>
+template <executor Executor, class X, int R, class S, int U, class P, class SP, int UP, class Y, int Q, class SY,
+          int UY>
 status rotary(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<P, 1, SP, UP>& positions,
-              const tensor<Y, R, SY, UY>& out, rotary_options options = {}) {
+              const tensor<Y, Q, SY, UY>& out, rotary_options options = {}) {
   using namespace rows;
   static_assert(std::is_same_v<std::remove_const_t<P>, std::int32_t>, "rotary takes positions of int32");
   check_spaces<Executor, tensor<P, 1, SP, UP>>();
-  KILN_TRY(check_rotary_views<Executor>(x, out, options));
-  KILN_TRY(check_view("positions", positions));
-  KILN_TRY(check_length("positions", positions, tokens_of(x), "the tokens of `x`"));
-  KILN_TRY(check_apart("out", out, "positions", positions));
-  if (out.empty()) return {};
-  rotary_operands<std::remove_const_t<X>, Y, Y> p;
-  set_queries(p, x, out);
-  p.positions = each_vector(positions);
-  return run_rotary(ex, {.program = "rotary", .bytes = bytes_of(x, positions, out)}, p, tokens_of(x), x.extent(R - 1),
-                    options);
+  constexpr auto found = mistake_of_rows<typename Executor::space, tensor<X, R, S, U>, tensor<Y, Q, SY, UY>>();
+  if constexpr (sound_rows<found>::value) {
+    KILN_TRY(check_rotary_views(x, out, options));
+    KILN_TRY(check_view("positions", positions));
+    KILN_TRY(check_length("positions", positions, tokens_of(x), "the tokens of `x`"));
+    KILN_TRY(check_apart("out", out, "positions", positions));
+    if (out.empty()) return {};
+    rotary_operands<std::remove_const_t<X>, Y, Y> p;
+    set_queries(p, x, out);
+    p.positions = each_vector(positions);
+    return run_rotary(ex, {.program = "rotary", .bytes = bytes_of(x, positions, out)}, p, tokens_of(x), x.extent(R - 1),
+                      options);
+  } else {
+    return {};
+  }
 }
 
 /// The same with positions start, start + 1, ... for the tokens of each sequence. bad_option, too, if the last of them
 /// passes 2^63 - 1.
-template <executor Executor, class X, int R, class S, int U, class Y, class SY, int UY>
+template <executor Executor, class X, int R, class S, int U, class Y, int Q, class SY, int UY>
 status rotary(const Executor& ex, const tensor<X, R, S, U>& x, positions_from positions,
-              const tensor<Y, R, SY, UY>& out, rotary_options options = {}) {
+              const tensor<Y, Q, SY, UY>& out, rotary_options options = {}) {
   using namespace rows;
-  KILN_TRY(check_rotary_views<Executor>(x, out, options));
-  if (out.empty()) return {};
-  const index_t last = (limits<index_t>::max)() - (x.extent(R - 3) - 1);
-  if (positions.start > last)
-    return fail(errc::bad_option, "operand `positions`: starts at ", positions.start, ", needs at most ", last,
-                ", for the last of ", x.extent(R - 3), " tokens has a position of 64 bits, too");
-  rotary_operands<std::remove_const_t<X>, Y, Y> p;
-  set_queries(p, x, out);
-  p.start = positions.start;
-  return run_rotary(ex, {.program = "rotary", .bytes = bytes_of(x, out)}, p, tokens_of(x), x.extent(R - 1), options);
+  constexpr auto found = mistake_of_rows<typename Executor::space, tensor<X, R, S, U>, tensor<Y, Q, SY, UY>>();
+  if constexpr (sound_rows<found>::value) {
+    KILN_TRY(check_rotary_views(x, out, options));
+    if (out.empty()) return {};
+    const index_t last = (limits<index_t>::max)() - (x.extent(R - 3) - 1);
+    if (positions.start > last)
+      return fail(errc::bad_option, "operand `positions`: starts at ", positions.start, ", needs at most ", last,
+                  ", for the last of ", x.extent(R - 3), " tokens has a position of 64 bits, too");
+    rotary_operands<std::remove_const_t<X>, Y, Y> p;
+    set_queries(p, x, out);
+    p.start = positions.start;
+    return run_rotary(ex, {.program = "rotary", .bytes = bytes_of(x, out)}, p, tokens_of(x), x.extent(R - 1), options);
+  } else {
+    return {};
+  }
 }
 
 /// Turns keys and appends them with their values to a cache, in one launch: row places[t] of `key_cache` gets token t
@@ -240,7 +250,9 @@ status rotary_append(const Executor& ex, const Q& q, const QO& q_out, const K& k
   using namespace rows;
   static_assert(Q::rank == 3 && QO::rank == 3, "`q` and `q_out` are [tokens, heads, channels]");
   static_assert(std::is_same_v<typename Q::value_type, typename K::value_type>, "`q`, `k` and `v` have one type");
-  KILN_TRY(check_rotary_views<Executor>(q, q_out, options, "q", "q_out"));
+  check_spaces<Executor, Q, QO>();
+  check_float<typename Q::value_type>(), check_float<typename QO::value_type>();
+  KILN_TRY(check_rotary_views(q, q_out, options, "q", "q_out"));
   KILN_TRY(check_append<Executor>(k, v, positions, places, key_cache, value_cache, options));
   for (int a : {0, 2})
     if (q.extent(a) != k.extent(a))

@@ -3,6 +3,7 @@
 #include <kiln/kernel/rows/check.hpp>
 #include <kiln/kernel/rows/run.hpp>
 #include <kiln/kernel/rows/sampling.hpp>
+#include <kiln/kernel/rows/sound.hpp>
 
 namespace kiln {
 
@@ -39,25 +40,29 @@ template <executor Executor, class X, int R, class S, int U, class T, class ST, 
 status sample_rows(const Executor& ex, const tensor<X, R, S, U>& logits, const tensor<T, 1, ST, UT>& out,
                    sampling_options options = {}, std::int32_t* flag = nullptr) {
   using namespace rows;
-  static_assert(std::is_same_v<T, std::int32_t>, "sample_rows writes int32");
-  check_spaces<Executor, tensor<X, R, S, U>, tensor<T, 1, ST, UT>>();
-  check_float<X>();
-  KILN_TRY(check_view("logits", logits));
-  KILN_TRY(check_output("out", out));
-  KILN_TRY(check_length("out", out, count(logits), "the rows of `logits`"));
-  KILN_TRY(check_apart("out", out, "logits", logits));
-  if (!(is_finite(options.temperature) && options.temperature >= 0))
-    return fail(errc::bad_option, "option `temperature`: saw ", options.temperature,
-                ", needs a finite number of at least 0");
-  if (!(options.top_p >= 0))
-    return fail(errc::bad_option, "option `top_p`: saw ", options.top_p, ", needs a number of at least 0");
-  if (out.empty()) return {};
-  if (length(logits) < 1 || length(logits) > 0x7fffffff)
-    return fail(errc::bad_shape, "operand `logits`: has ", length(logits), " columns, needs 1 to 2147483647");
-  return run(ex, {.program = "sample_rows", .bytes = bytes_of(logits, out)},
-             sampling_program<std::remove_const_t<X>>{input_of(logits), each_row(out), options.temperature,
-                                                      options.top_p, options.top_k, options.seed, options.draw, flag},
-             count(logits), length(logits));
+  constexpr auto found =
+      mistake_of_results<typename Executor::space, tensor<X, R, S, U>, tensor<T, 1, ST, UT>, std::int32_t>(
+          row_mistake::codes);
+  if constexpr (sound_rows<found>::value) {
+    KILN_TRY(check_view("logits", logits));
+    KILN_TRY(check_output("out", out));
+    KILN_TRY(check_length("out", out, count(logits), "the rows of `logits`"));
+    KILN_TRY(check_apart("out", out, "logits", logits));
+    if (!(is_finite(options.temperature) && options.temperature >= 0))
+      return fail(errc::bad_option, "option `temperature`: saw ", options.temperature,
+                  ", needs a finite number of at least 0");
+    if (!(options.top_p >= 0))
+      return fail(errc::bad_option, "option `top_p`: saw ", options.top_p, ", needs a number of at least 0");
+    if (out.empty()) return {};
+    if (length(logits) < 1 || length(logits) > 0x7fffffff)
+      return fail(errc::bad_shape, "operand `logits`: has ", length(logits), " columns, needs 1 to 2147483647");
+    return run(ex, {.program = "sample_rows", .bytes = bytes_of(logits, out)},
+               sampling_program<std::remove_const_t<X>>{input_of(logits), each_row(out), options.temperature,
+                                                        options.top_p, options.top_k, options.seed, options.draw, flag},
+               count(logits), length(logits));
+  } else {
+    return {};
+  }
 }
 
 }  // namespace kiln

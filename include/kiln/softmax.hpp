@@ -8,6 +8,7 @@
 #include <kiln/kernel/rows/check.hpp>
 #include <kiln/kernel/rows/run.hpp>
 #include <kiln/kernel/rows/softmax.hpp>
+#include <kiln/kernel/rows/sound.hpp>
 
 namespace kiln {
 
@@ -44,10 +45,8 @@ constexpr auto add_mask(const tensor<T, R, S, U>& mask) {
 
 namespace rows {
 
-template <executor Executor, class X, int R, class S, int U, class Y, class T, int V>
+template <class X, int R, class S, int U, class Y, class T, int V>
 status check_softmax(const tensor<X, R, S, U>& x, const tensor<Y, R, T, V>& out, softmax_options options) {
-  check_spaces<Executor, tensor<X, R, S, U>, tensor<Y, R, T, V>>();
-  check_float<X>(), check_float<Y>();
   KILN_TRY(check_view("x", x));
   KILN_TRY(check_output("out", out));
   KILN_TRY(check_same_shape("out", out, "x", x));
@@ -60,7 +59,7 @@ status check_softmax(const tensor<X, R, S, U>& x, const tensor<Y, R, T, V>& out,
 template <executor Executor, class X, int R, class S, int U, class Y, class T, int V>
 status softmax_checked(const Executor& ex, const char* name, const tensor<X, R, S, U>& x, const tensor<Y, R, T, V>& out,
                        softmax_options options, bool logarithmic) {
-  KILN_TRY(check_softmax<Executor>(x, out, options));
+  KILN_TRY(check_softmax(x, out, options));
   if (out.empty()) return {};
   softmax_program<std::remove_const_t<X>, Y> program{input_of(x), operand_of(out), options.scale, options.masked,
                                                      logarithmic};
@@ -81,8 +80,7 @@ template <executor Executor, class X, int R, class S, int U, class M, class SM, 
 status masked_softmax_checked(const Executor& ex, const char* name, const tensor<X, R, S, U>& x,
                               const tensor<const M, R, SM, no_unit>& mask, const tensor<Y, R, T, V>& out,
                               softmax_options options, bool logarithmic) {
-  check_spaces<Executor, tensor<M, R, SM, no_unit>>();
-  KILN_TRY(check_softmax<Executor>(x, out, options));
+  KILN_TRY(check_softmax(x, out, options));
   KILN_TRY(check_view("mask", mask));
   for (int a = 0; a < R; ++a)
     if (mask.extents[a] != 1 && mask.extents[a] != x.extents[a])
@@ -100,44 +98,68 @@ status masked_softmax_checked(const Executor& ex, const char* name, const tensor
 }  // namespace rows
 
 /// out = softmax(scale * x) along the last axis.
-template <executor Executor, class X, int R, class S, int U, class Y, class T, int V>
-status softmax(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Y, R, T, V>& out,
+template <executor Executor, class X, int R, class S, int U, class Y, int Q, class T, int V>
+status softmax(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Y, Q, T, V>& out,
                softmax_options options = {}) {
-  return rows::softmax_checked(ex, "softmax", x, out, options, false);
+  constexpr auto found = rows::mistake_of_rows<typename Executor::space, tensor<X, R, S, U>, tensor<Y, Q, T, V>>();
+  if constexpr (rows::sound_rows<found>::value)
+    return rows::softmax_checked(ex, "softmax", x, out, options, false);
+  else
+    return {};
 }
 
 /// out = scale * x - log(sum(exp(scale * x))) along the last axis.
-template <executor Executor, class X, int R, class S, int U, class Y, class T, int V>
-status log_softmax(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Y, R, T, V>& out,
+template <executor Executor, class X, int R, class S, int U, class Y, int Q, class T, int V>
+status log_softmax(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Y, Q, T, V>& out,
                    softmax_options options = {}) {
-  return rows::softmax_checked(ex, "log_softmax", x, out, options, true);
+  constexpr auto found = rows::mistake_of_rows<typename Executor::space, tensor<X, R, S, U>, tensor<Y, Q, T, V>>();
+  if constexpr (rows::sound_rows<found>::value)
+    return rows::softmax_checked(ex, "log_softmax", x, out, options, true);
+  else
+    return {};
 }
 
 /// out = softmax of the masked input: `softmax(ex, x, out, keep_where(mask))`, or `add_mask(mask)`. The mask has as
 /// many axes as `x`, each of equal extent or 1; along an axis of extent 1, or of stride 0, it repeats. Elements taken
 /// out get 0. A row without any other gives NaN, or 0 with `masked`. A mask whose rows are not contiguous and aligned,
 /// as those of `x` and `out` should be, costs the kernel its vector accesses.
-template <executor Executor, class X, int R, class S, int U, class Y, class T, int V, class M>
-status softmax(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Y, R, T, V>& out,
+template <executor Executor, class X, int R, class S, int U, class Y, int Q, class T, int V, class M>
+status softmax(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Y, Q, T, V>& out,
                const kept_elements<M>& mask, softmax_options options = {}) {
-  return rows::masked_softmax_checked(ex, "softmax", x, mask.view, out, options, false);
+  constexpr auto found = rows::mistake_of_rows<typename Executor::space, tensor<X, R, S, U>, tensor<Y, Q, T, V>, M>();
+  if constexpr (rows::sound_rows<found>::value)
+    return rows::masked_softmax_checked(ex, "softmax", x, mask.view, out, options, false);
+  else
+    return {};
 }
-template <executor Executor, class X, int R, class S, int U, class Y, class T, int V, class M>
-status softmax(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Y, R, T, V>& out,
+template <executor Executor, class X, int R, class S, int U, class Y, int Q, class T, int V, class M>
+status softmax(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Y, Q, T, V>& out,
                const added_mask<M>& mask, softmax_options options = {}) {
-  return rows::masked_softmax_checked(ex, "softmax", x, mask.view, out, options, false);
+  constexpr auto found = rows::mistake_of_rows<typename Executor::space, tensor<X, R, S, U>, tensor<Y, Q, T, V>, M>();
+  if constexpr (rows::sound_rows<found>::value)
+    return rows::masked_softmax_checked(ex, "softmax", x, mask.view, out, options, false);
+  else
+    return {};
 }
 
 /// out = log-softmax of the masked input; elements taken out get -inf.
-template <executor Executor, class X, int R, class S, int U, class Y, class T, int V, class M>
-status log_softmax(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Y, R, T, V>& out,
+template <executor Executor, class X, int R, class S, int U, class Y, int Q, class T, int V, class M>
+status log_softmax(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Y, Q, T, V>& out,
                    const kept_elements<M>& mask, softmax_options options = {}) {
-  return rows::masked_softmax_checked(ex, "log_softmax", x, mask.view, out, options, true);
+  constexpr auto found = rows::mistake_of_rows<typename Executor::space, tensor<X, R, S, U>, tensor<Y, Q, T, V>, M>();
+  if constexpr (rows::sound_rows<found>::value)
+    return rows::masked_softmax_checked(ex, "log_softmax", x, mask.view, out, options, true);
+  else
+    return {};
 }
-template <executor Executor, class X, int R, class S, int U, class Y, class T, int V, class M>
-status log_softmax(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Y, R, T, V>& out,
+template <executor Executor, class X, int R, class S, int U, class Y, int Q, class T, int V, class M>
+status log_softmax(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Y, Q, T, V>& out,
                    const added_mask<M>& mask, softmax_options options = {}) {
-  return rows::masked_softmax_checked(ex, "log_softmax", x, mask.view, out, options, true);
+  constexpr auto found = rows::mistake_of_rows<typename Executor::space, tensor<X, R, S, U>, tensor<Y, Q, T, V>, M>();
+  if constexpr (rows::sound_rows<found>::value)
+    return rows::masked_softmax_checked(ex, "log_softmax", x, mask.view, out, options, true);
+  else
+    return {};
 }
 
 }  // namespace kiln

@@ -16,6 +16,7 @@ enum class quantise_mistake {
   numbers,
   codes,
   rank,
+  axes,
   memory,
   scales,
   const_scales,
@@ -32,8 +33,9 @@ struct sound_quantise {
   static constexpr bool value = M == quantise_mistake::none;  // first, for clang leaves the class at a failed assertion
   static_assert(M != quantise_mistake::set, "the scales need to be a set, such as per_row_scales(scales)");
   static_assert(M != quantise_mistake::numbers, "quantise reads float, f16 and bf16, and dequantise writes them");
-  static_assert(M != quantise_mistake::codes, "quantise writes int8, uint8, e4m3 or e5m2, and dequantise reads them");
+  static_assert(M != quantise_mistake::codes, "codes are int8, uint8, e4m3 or e5m2");
   static_assert(M != quantise_mistake::rank, "quantise takes views of rank 1 to 4");
+  static_assert(M != quantise_mistake::axes, "the numbers and their codes need the same number of axes");
   static_assert(
       M != quantise_mistake::memory,
       "the executor works on views of its own memory: kiln::host takes host_view, kiln::device takes device_view");
@@ -97,6 +99,8 @@ constexpr quantise_mistake mistake_of_quantise() {
     return numbers;
   else if constexpr (Numbers::rank > 4)
     return rank;
+  else if constexpr (Numbers::rank != Codes::rank)
+    return axes;
   else if constexpr (!std::is_same_v<typename Numbers::space, Space> || !std::is_same_v<typename Codes::space, Space>)
     return memory;
   else if constexpr (constexpr auto found = mistake_of_set<Space, typename Codes::value_type, Set, Written>();
