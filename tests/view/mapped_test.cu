@@ -126,6 +126,9 @@ TEST(mapped_views_on_the_host, different_shapes_stay_refused_after_any_change) {
   EXPECT_TRUE(refused(pick<0>(slice(permuted<1, 0>(wrong), 0, 0, 2), -1)));
   EXPECT_TRUE(refused(broadcast<0>(pick<1>(slice(wrong, 0, 0, 2), 0), 3)));
   EXPECT_TRUE(refused(slice(slice(mapped(plus{}, wrong, wrong), 0, 0, 2), 1, 0, 2)));
+  float sums[2] = {7, 7};
+  EXPECT_EQ(copy(host, slice(slice(wrong, 0, 0, 2), 1, 0, 1), host_view(&sums[0], 2, 1)).code(), errc::bad_shape);
+  EXPECT_TRUE(sums[0] == 7 && sums[1] == 7);
   const auto vectors = mapped(times{}, host_view(xs.data(), 3), host_view(xs.data(), 4));
   EXPECT_TRUE(refused(slice(vectors, 0, 0, 2)));
   EXPECT_LE(vectors.size(), 0);
