@@ -42,7 +42,8 @@ std::string shape_text(const tensor<T, R, S, U>& v) {
   return shape_text(plain(v));
 }
 
-/// No negative extent, no more elements than can be counted, and data where there are elements. `argument` is how the call names the view: "input 2".
+/// No negative extent, no more elements than can be counted, and data where there are elements. `argument` is how the
+/// call names the view: "input 2".
 inline status check_view(std::string_view call, std::string_view argument, const plain_view& v) {
   for (int a = 0; a < v.rank; ++a)
     if (v.extents[a] < 0)
