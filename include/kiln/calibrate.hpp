@@ -2,11 +2,11 @@
 /// Scales from many batches: what has been seen is kept in memory of yours, on the executor, and becomes a set of
 /// scales.
 ///
-///     const auto seen = per_row_ranges(low, high, ignored);           // or per_column_, per_group_ranges,
-///     per_tensor_range KILN_TRY(forget(ex, seen));                                     // once KILN_TRY(observe(ex,
-///     batch, seen));                             // for each batch KILN_TRY(make_scales<std::int8_t>(ex, seen,
-///     per_row_scales(s)));                        // amax / 127 KILN_TRY(make_scales<std::uint8_t>(ex, seen,
-///     per_row_scales(s).with_zero_points(z)));   // affine: min and max
+///     const auto seen = per_row_ranges(low, high, ignored);  // or per_column_, per_group_ranges, per_tensor_range
+///     KILN_TRY(forget(ex, seen));                            // once
+///     KILN_TRY(observe(ex, batch, seen));                    // for each batch
+///     KILN_TRY(make_scales<std::int8_t>(ex, seen, per_row_scales(s)));                       // amax / 127
+///     KILN_TRY(make_scales<std::uint8_t>(ex, seen, per_row_scales(s).with_zero_points(z)));  // affine: min and max
 ///
 ///     const auto all = histogram(counts, per_tensor_range(low, high, ignored));
 ///     KILN_TRY(make_scales<std::int8_t>(ex, all, per_tensor_scale(s), percentile{0.9999}));
@@ -27,8 +27,7 @@
 /// the counts by code, zeros in code 0; what lies behind is scratch memory of make_scales.
 ///
 /// - `percentile{p}`: at most a part 1 - p of all finite values is clipped; affine: on each side. What is found is a
-/// bin,
-///   so within 2^-9 of the value of that rank; nothing clipped is the exact range.
+///   bin, so within 2^-9 of the value of that rank; nothing clipped is the exact range.
 /// - `least_squares{}`: the least sum of (x - dequantised x)^2 over the counts. Symmetric: of the largest magnitudes
 ///   amax * 2^(-i / 16), i = 0 to 255. Affine: each end of the range is shrunk by up to 8 octaves, first in steps of
 ///   1/2, then, around the best pair, in steps of 1/16. The sum is float64, in an order that both executors share.
