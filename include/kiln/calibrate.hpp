@@ -68,7 +68,8 @@ template <int Axis, class S, int UL, int UH, int UI>
 constexpr auto per_group_ranges(const tensor<float, 2, S, UL>& low, const tensor<float, 2, S, UH>& high,
                                 const tensor<std::int64_t, 2, S, UI>& ignored, index_t group) {
   static_assert(Axis == 0 || Axis == 1, "groups run along axis 0 or axis 1");
-  return observed_ranges < Axis == 0 ? granularity::group_0 : granularity::group_1, S > {low, high, ignored, group};
+  constexpr granularity along = Axis == 0 ? granularity::group_0 : granularity::group_1;
+  return observed_ranges<along, S>{low, high, ignored, group};
 }
 
 template <class S>

@@ -14,8 +14,8 @@
 /// of the host's. `plan_gemm_grouped(problems).workspace_size()` says how many bytes that takes; the host executor needs none.
 ///
 /// The kernels are those of the block-wide schedules, which read a list from memory; Hopper's has its tensor maps from the
-/// host, one set a launch, so on that GPU, too, a list takes the kernel for 8.0, and `explain()` says so. Reductions take one
-/// more small launch for each problem.
+/// host, one set a launch, so on that GPU, too, a list takes the kernel for 8.0, and `explain()` says so. Each
+/// reduction of each problem takes one more small launch.
 ///
 /// Errors: those of `gemm`, with the number of the problem in front; null_pointer (a list without memory), bad_shape (a
 /// negative count), overlap (an output shares memory with anything of another problem: they run at one time).

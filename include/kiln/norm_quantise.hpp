@@ -111,9 +111,9 @@ status run_norm_quantise(const Executor& ex, trace::launch_record record, const 
 /// q = x / sqrt(mean(x^2) + epsilon) * weight over the scales.
 template <executor Executor, class X, int R, class S, int U, class W, class SW, int UW, class Q, class SQ, int UQ,
           class Scales>
-requires(!std::is_convertible_v<Scales, float>) status
-    rms_norm(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<W, 1, SW, UW>& weight,
-             const tensor<Q, R, SQ, UQ>& q, const Scales& scales, float epsilon, quantise_options options = {}) {
+  requires(!std::is_convertible_v<Scales, float>)
+status rms_norm(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<W, 1, SW, UW>& weight,
+                const tensor<Q, R, SQ, UQ>& q, const Scales& scales, float epsilon, quantise_options options = {}) {
   using namespace rows;
   if constexpr (sound_norm_quantise<Executor, tensor<X, R, S, U>, tensor<Q, R, SQ, UQ>, Scales>()) {
     check_spaces<Executor, tensor<W, 1, SW, UW>>();
@@ -136,10 +136,10 @@ requires(!std::is_convertible_v<Scales, float>) status
 /// is rounded to the type of `sum`.
 template <executor Executor, class X, int R, class S, int U, class A, class SA, int UA, class W, class SW, int UW,
           class T, class ST, int UT, class Q, class SQ, int UQ, class Scales>
-requires(!std::is_convertible_v<Scales, float>) status
-    add_rms_norm(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<A, R, SA, UA>& residual,
-                 const tensor<W, 1, SW, UW>& weight, const tensor<T, R, ST, UT>& sum, const tensor<Q, R, SQ, UQ>& q,
-                 const Scales& scales, float epsilon, quantise_options options = {}) {
+  requires(!std::is_convertible_v<Scales, float>)
+status add_rms_norm(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<A, R, SA, UA>& residual,
+                    const tensor<W, 1, SW, UW>& weight, const tensor<T, R, ST, UT>& sum, const tensor<Q, R, SQ, UQ>& q,
+                    const Scales& scales, float epsilon, quantise_options options = {}) {
   using namespace rows;
   if constexpr (sound_norm_quantise<Executor, tensor<X, R, S, U>, tensor<Q, R, SQ, UQ>, Scales>()) {
     check_spaces<Executor, tensor<A, R, SA, UA>, tensor<W, 1, SW, UW>, tensor<T, R, ST, UT>>();
@@ -174,10 +174,10 @@ requires(!std::is_convertible_v<Scales, float>) status
 /// q = ((x - mean) / sqrt(variance + epsilon) * weight + bias) over the scales.
 template <executor Executor, class X, int R, class S, int U, class W, class SW, int UW, class B, class SB, int UB,
           class Q, class SQ, int UQ, class Scales>
-requires(!std::is_convertible_v<Scales, float>) status
-    layer_norm(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<W, 1, SW, UW>& weight,
-               const tensor<B, 1, SB, UB>& bias, const tensor<Q, R, SQ, UQ>& q, const Scales& scales, float epsilon,
-               quantise_options options = {}) {
+  requires(!std::is_convertible_v<Scales, float>)
+status layer_norm(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<W, 1, SW, UW>& weight,
+                  const tensor<B, 1, SB, UB>& bias, const tensor<Q, R, SQ, UQ>& q, const Scales& scales, float epsilon,
+                  quantise_options options = {}) {
   using namespace rows;
   if constexpr (sound_norm_quantise<Executor, tensor<X, R, S, U>, tensor<Q, R, SQ, UQ>, Scales>()) {
     check_spaces<Executor, tensor<W, 1, SW, UW>, tensor<B, 1, SB, UB>>();

@@ -6,7 +6,9 @@
 /// a tile (`sharers`), the blocks of a cluster (`cluster_m` x `cluster_n`; those in one line of either axis share loads), whether
 /// sums are promoted after each slot (`promotes`, `promotes_in_turn`), `slot_bytes` and
 ///     load(thread, p, tile, step, slot, full, rank), multiply(group, slot, acc, add), settle(acc) after a wait,
-///     clear(group, state), promote(group, state, acc), finish(group, p, work, segment, state, scratch, flag, rank), end(group).
+///     finish(group, p, work, segment, state, scratch, flag, rank), end(group);
+///     to promote: clear(group, state), promote<Block>(group, state, acc);
+///     in turn: `blocks`, `partial<Group>`, multiply_blocks<First, Count>(group, slot, acc, add).
 /// `Where` is a parameter so that the host runs the same roles (arch/host/roles.hpp).
 #include <kiln/arch/sm90.hpp>
 #include <kiln/schedule/work_order.hpp>

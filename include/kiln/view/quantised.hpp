@@ -97,7 +97,8 @@ constexpr auto per_column_scales(const tensor<T, 1, S, U>& scales) {
 template <int Axis, class T, class S, int U>
 constexpr auto per_group_scales(const tensor<T, 2, S, U>& scales, index_t group) {
   static_assert(Axis == 0 || Axis == 1, "groups run along axis 0 or axis 1");
-  return scale_set < Axis == 0 ? granularity::group_0 : granularity::group_1, tensor < T, 2, S, U >> {scales, group};
+  constexpr granularity along = Axis == 0 ? granularity::group_0 : granularity::group_1;
+  return scale_set<along, tensor<T, 2, S, U>>{scales, group};
 }
 
 /// Payload T is int8, uint8, e4m3, e5m2 or int4x2 (two elements along the unit axis, the lower index in the low

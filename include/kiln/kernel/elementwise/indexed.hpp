@@ -119,8 +119,9 @@ status move_indexed(const Executor& ex, const char* call, const From& from, cons
   KILN_TRY(check_writable(call, "the result", plain(to)));
   KILN_TRY(check_view(call, "the input", from));
   KILN_TRY(check_view(call, "the list of ids", ids));
-  const auto& dense = nth_of < Gather ? 1 : 0 > (from, to);
-  const auto& listed = nth_of < Gather ? 0 : 1 > (from, to);
+  constexpr std::size_t filled = Gather ? 1 : 0;
+  const auto& dense = nth_of<filled>(from, to);
+  const auto& listed = nth_of<1 - filled>(from, to);
   for (int a = 0; a < R; ++a)
     if (a != Axis && dense.extents[a] != listed.extents[a])
       return fail(errc::bad_shape, call, ": ", dense_name, " has extents ", std::string_view(shape_text(dense)),

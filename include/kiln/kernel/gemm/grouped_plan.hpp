@@ -40,9 +40,11 @@ class grouped_plan {
   /// Bytes of scratch memory that `run` needs: on the device the list itself, and partial results of reductions.
   std::size_t workspace_size() const { return list_bytes() + reduction_bytes_; }
 
-  /// What the plan does and why. The figures are sums over the problems; the epilogue's text is that of the first.
+  /// What the plan does and why. The figures are sums over the problems.
   gemm_explanation explain() const {
     gemm_explanation e;
+    if (!state_.ok()) e.reason = state_.message();
+    if (state_.ok() && problems_.empty()) e.reason = "nothing to multiply";
     if (!state_.ok() || problems_.empty()) return e;
     each_kernel([&](int i, auto kernel, auto) {
       if (i != choice_.number) return;
@@ -87,19 +89,20 @@ class grouped_plan {
   status take(const grouped_problem<Arguments>* problems, index_t count) {
     if (count < 0) return fail(errc::bad_shape, "gemm_grouped: a list of ", count, " problems, needs at least 0");
     if (count > 0 && problems == nullptr) return fail(errc::null_pointer, "gemm_grouped: the list is null, needs ", count, " problems");
+    std::vector<index_t> written;  // numbers of the problems that have any results
     for (index_t i = 0; i < count; ++i) {
       const auto& one = problems[i];
       if (!one.state.ok()) return status(one.state.code(), "problem " + std::to_string(i) + ": " + one.state.message());
       const auto& p = one.arguments;
-      if (p.m == 0 || p.n == 0 || p.batch == 0) {
-        if constexpr (Arguments::any_reduction) empty_.push_back(p);
-        continue;
-      }
-      problems_.push_back({p, {}}), numbers_.push_back(i);
+      const bool empty = p.m == 0 || p.n == 0 || p.batch == 0;
+      if (empty && !Arguments::any_reduction) continue;
+      written.push_back(i);
+      if (empty) empty_.push_back(p);
+      else problems_.push_back({p, {}});
     }
     return detail::check_apart(
-        static_cast<std::uint32_t>(problems_.size()), [&](std::uint32_t i) -> const Arguments& { return problems_[i].arguments; },
-        [&](std::uint32_t i) { return numbers_[i]; });
+        static_cast<std::uint32_t>(written.size()),
+        [&](std::uint32_t i) -> const Arguments& { return problems[written[i]].arguments; }, [&](std::uint32_t i) { return written[i]; });
   }
 
   status choose() {
@@ -149,12 +152,11 @@ class grouped_plan {
   status run_on(const Executor& ex) const {
     if (!state_.ok()) return state_;
     status s;
+    each_kernel([&](int i, auto kernel, auto) {
+      if (i == choice_.number && !problems_.empty()) s = run_kernel(ex, kernel);
+    });
     for (const auto& p : empty_)
       if (s.ok()) s = detail::fold_nothing(ex, p);
-    if (!s.ok() || problems_.empty()) return s;
-    each_kernel([&](int i, auto kernel, auto) {
-      if (i == choice_.number) s = run_kernel(ex, kernel);
-    });
     return s;
   }
 
@@ -206,7 +208,6 @@ class grouped_plan {
 
   std::vector<listed> problems_;
   std::vector<Arguments> empty_;       ///< without elements of D, but with reductions of them
-  std::vector<index_t> numbers_;       ///< of the problems in the caller's list
   std::vector<std::uint32_t> first_;   ///< number of each problem's first tile; behind the last, how many tiles there are
   std::size_t reduction_bytes_ = 0;
   configuration_choice choice_{};

@@ -88,7 +88,7 @@ struct hopper_program {
 
   static status make_maps(parameters& p) {
     const auto& x = p.arguments;
-    constexpr index_t most = 0x7ffffe00;  // TMA's coordinates are 32-bit, and the last tile reaches beyond the extent
+    constexpr index_t most = 0x7ffff000;  // TMA's coordinates are 32-bit, and the last cluster's tiles reach beyond the extent
     if (x.m > most || x.n > most || x.k > most)
       return fail(errc::unsupported, "gemm: m, n, k are ", x.m, ", ", x.n, ", ", x.k, ", warp_specialized needs at most ", most, " of each");
     KILN_TRY(sm90::make_tensor_map(p.a, request("a", x.a, a_k_major ? 1 : 2, a_k_major ? tile_m / a_boxes : tile_k)));
@@ -147,7 +147,9 @@ struct hopper_program {
       if constexpr (b_k_major) return sm90::k_major_descriptor<swizzle::b128>(group, s.b.storage);
       else return sm90::mn_major_descriptor<swizzle::b128>(group, s.b.storage, tile_k * 128);
     }();
-    sm90::wgmma_fence(group);
+    // Sums that are promoted were read since their last product; others may still be in flight, and are not named.
+    if constexpr (promotes && Count == 1) sm90::wgmma_fence(group, into[0]);
+    else sm90::wgmma_fence(group);
     KILN_UNROLL
     for (int block = First; block < First + Count; ++block) {
       const auto a = [&] {

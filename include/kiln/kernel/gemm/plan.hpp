@@ -41,7 +41,7 @@ class gemm_plan {
   gemm_explanation explain() const {
     gemm_explanation e;
     if (!state_.ok()) e.reason = state_.message();
-    if (state_.ok() && nothing_to_do()) e.reason = "nothing to do";
+    if (state_.ok() && nothing_to_do()) e.reason = "nothing to multiply";
     if (!state_.ok() || nothing_to_do()) return e;
     each_kernel([&](int i, auto kernel, auto) {
       if (i == number_) e = detail::explain<decltype(kernel)>(arguments_, whole_.tiles, choice_, pinned, split_bytes_ > 0, refused_);

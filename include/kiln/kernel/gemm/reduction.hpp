@@ -3,6 +3,7 @@
 /// order, so two runs give the same bits. No atomics.
 #include <kiln/core/abi.hpp>
 #include <kiln/core/status.hpp>
+#include <kiln/core/trace.hpp>
 #include <kiln/kernel/gemm/finish.hpp>
 #include <kiln/kernel/launch.hpp>
 #include <memory>
@@ -126,8 +127,12 @@ status fold_partials([[maybe_unused]] const Executor& ex, const Arguments& p, co
 /// Reductions of a D without elements: 0 for sums, the least number for maxima, for each row or column that there is.
 template <class Executor, class Arguments>
 status fold_nothing([[maybe_unused]] const Executor& ex, [[maybe_unused]] const Arguments& p) {
-  if constexpr (Arguments::any_reduction) return fold_partials(ex, p, {0, 0});
-  else return {};
+  if constexpr (Arguments::any_reduction) {
+    trace::scope watch(ex, {.program = "gemm", .schedule = "reductions of nothing"});
+    return watch.done(fold_partials(ex, p, {0, 0}));
+  } else {
+    return {};
+  }
 }
 
 }  // namespace detail

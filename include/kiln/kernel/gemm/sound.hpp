@@ -207,6 +207,7 @@ constexpr gemm_mistake mistake_of_hopper() {
   else if constexpr (sums * wide_n / 2 > 192) return hopper_registers;
   else if constexpr (cm < 1 || cn < 1 || cm * cn > 8 || (Arguments::b_major == major::mn && tile::n % panel != 0)) return hopper_boxes;
   else if constexpr (a_boxes % cn != 0 || products * b_boxes % cm != 0 || tile::m % (8 * a_boxes) != 0 || tile::n % (8 * b_boxes) != 0) return hopper_boxes;
+  else if constexpr (Arguments::a_major == major::k && tile::m / a_boxes > 256) return hopper_boxes;  // TMA's boxes have at most 256 rows
   else {
     using schedule = warp_specialized_schedule<hopper_program<Arguments, Config, Where>, Config::slots>;
     if constexpr (sizeof(typename schedule::shared) + 1024 > 232448) return shared_memory;

@@ -126,8 +126,9 @@ struct rotary_program {
     if (piece < rotated_pieces) {
       rotation r[Width];
       rotations(token, piece, r);
-      KILN_NO_UNROLL  // several heads at once need more registers than are left
-          for (index_t h = first; h < last; ++h) {
+      // Several heads at once need more registers than are left.
+      KILN_NO_UNROLL
+      for (index_t h = first; h < last; ++h) {
         if (!keys) {
           turn(o.q.at(token, h), o.q_out.at(token, h), piece, r);
         } else {
