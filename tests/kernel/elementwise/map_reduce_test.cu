@@ -47,10 +47,10 @@ struct greater {
 };
 
 template <class E>
-class reductions : public kiln::test::particle_test<E> {};
-TYPED_TEST_SUITE(reductions, kiln::test::executors, kiln::test::executor_names);
+class map_reductions : public kiln::test::particle_test<E> {};
+TYPED_TEST_SUITE(map_reductions, kiln::test::executors, kiln::test::executor_names);
 
-TYPED_TEST(reductions, reduction_of_records_and_of_tensors) {
+TYPED_TEST(map_reductions, reduction_of_records_and_of_tensors) {
   using E = TypeParam;
   for (const std::size_t n : {1u, 5u, 255u, 1024u, 1025u, 20000u}) {
     auto a = this->make(n, 15);
@@ -71,7 +71,7 @@ TYPED_TEST(reductions, reduction_of_records_and_of_tensors) {
   }
 }
 
-TYPED_TEST(reductions, reduction_of_strided_tensors_counts_every_element_once) {
+TYPED_TEST(map_reductions, reduction_of_strided_tensors_counts_every_element_once) {
   using E = TypeParam;
   const auto xs = test::small_integers<bf16>(70 * 50, 16);
   const auto& x = this->input(xs);
@@ -95,7 +95,7 @@ TYPED_TEST(reductions, reduction_of_strided_tensors_counts_every_element_once) {
   EXPECT_EQ(count.values()[0], 3 * 70 * 50);
 }
 
-TYPED_TEST(reductions, an_accumulator_may_be_a_struct) {
+TYPED_TEST(map_reductions, an_accumulator_may_be_a_struct) {
   using E = TypeParam;
   const std::size_t n = 5000;
   auto a = this->make(n, 17);
@@ -111,7 +111,7 @@ TYPED_TEST(reductions, an_accumulator_may_be_a_struct) {
   EXPECT_EQ(best.values()[0].at, expected.at);
 }
 
-TYPED_TEST(reductions, sums_have_the_same_bits_in_every_run_and_at_every_alignment) {
+TYPED_TEST(map_reductions, sums_have_the_same_bits_in_every_run_and_at_every_alignment) {
   using E = TypeParam;
   const std::size_t n = 100003;
   const auto xs = test::uniform<float>(n, 18);
@@ -128,7 +128,7 @@ TYPED_TEST(reductions, sums_have_the_same_bits_in_every_run_and_at_every_alignme
   for (const float s : sums) EXPECT_EQ(s, sums[0]);
 }
 
-TYPED_TEST(reductions, a_reduction_of_nothing_is_init) {
+TYPED_TEST(map_reductions, a_reduction_of_nothing_is_init) {
   using E = TypeParam;
   float* const none = nullptr;
   auto& sum = this->template output<float>(1);
@@ -138,7 +138,7 @@ TYPED_TEST(reductions, a_reduction_of_nothing_is_init) {
   EXPECT_EQ(sum.values()[0], 6.0f);
 }
 
-TYPED_TEST(reductions, wrong_arguments_are_named_and_nothing_is_written) {
+TYPED_TEST(map_reductions, wrong_arguments_are_named_and_nothing_is_written) {
   using E = TypeParam;
   auto a = this->make(40, 19);
   const auto p = this->view(a, 40);

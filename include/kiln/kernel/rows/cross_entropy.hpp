@@ -44,7 +44,7 @@ struct cross_entropy_program {
   using held = X;
   using lead = X;
   static constexpr int phases = 2;
-  static constexpr float small = 0x1p-64f;
+  static constexpr float scale_down = 0x1p-64f;
   struct lines {
     line<const X> x;
     const Id* target;
@@ -80,9 +80,9 @@ struct cross_entropy_program {
     // leaves float32 in, for classes are often masked by its lowest number.
     float below = 0;
     if (smoothing > 0) {
-      const float t = all.top * small;
+      const float t = all.top * scale_down;
       below = one.reduce(
-                  0.0f, [=](float a, float v, index_t) { return a + (t - v * small); }, sum_of{}) /
+                  0.0f, [=](float a, float v, index_t) { return a + (t - v * scale_down); }, sum_of{}) /
               static_cast<float>(one.length());
     }
     one.once([&] {
@@ -106,7 +106,7 @@ struct cross_entropy_program {
     // Half the distance of two finite numbers is finite, and so is its part of the loss where the loss is.
     const float half = top * 0.5f - logit * 0.5f;
     if (half == infinity) return half;
-    return log_of_sum + (1 - smoothing) * half * 2 + smoothing * below * (1 / small);
+    return log_of_sum + (1 - smoothing) * half * 2 + smoothing * below * (1 / scale_down);
   }
 };
 
