@@ -8,7 +8,7 @@
 
 namespace kiln::rows {
 
-/// The view itself: extents not negative, data there if it has elements.
+/// The view itself: extents not negative and countable, data there if it has elements.
 template <class T, int R, class S, int U>
 status check_view(const char* name, const tensor<T, R, S, U>& v) {
   for (int a = 0; a < R; ++a)
@@ -17,6 +17,8 @@ status check_view(const char* name, const tensor<T, R, S, U>& v) {
                   ", needs at least 0");
   if (v.data == nullptr && !v.empty())
     return fail(errc::null_pointer, "operand `", name, "`: data is null, needs ", v.size(), " elements");
+  if (box_size(v.extents, R - 1) == INT64_MAX || v.size() == INT64_MAX)
+    return fail(errc::bad_shape, "operand `", name, "`: more elements than a 64-bit index counts");
   return check_element_alignment(v, std::string("operand `") + name + "`");
 }
 

@@ -54,9 +54,7 @@ struct operand {
 /// Number of rows: the product of all extents but the last.
 template <class T, int R, class S, int U>
 constexpr index_t count(const tensor<T, R, S, U>& v) {
-  index_t n = 1;
-  for (int a = 0; a < R - 1; ++a) n *= v.extents[a];
-  return n;
+  return box_size(v.extents, R - 1);
 }
 /// Elements of a row.
 template <class T, int R, class S, int U>
