@@ -84,7 +84,6 @@ __global__ void __launch_bounds__(hopper_bound<Hopper>, 1)
   const std::uint32_t base = sm90::shared_address(kiln_shared_memory);
   auto& memory = *reinterpret_cast<typename Hopper::shared*>(kiln_shared_memory + (round_up<std::uint32_t>(base, Hopper::alignment) - base));
   const scope<on_device, Hopper::threads> block;
-  const std::uint32_t worker = blockIdx.x / Hopper::cluster;
   sm90::one_thread(block, [&](auto thread) {
     schedule::setup(thread, memory);
     sm90::tma_prefetch(thread, p.a);
@@ -99,11 +98,11 @@ __global__ void __launch_bounds__(hopper_bound<Hopper>, 1)
   const warpgroup_scope<on_device> group;
   if (group.number() == 0) {
     sm90::give_registers<schedule::loader_registers>(group);
-    sm90::one_thread(group, [&](auto thread) { schedule::load(thread, p, work, worker, memory); });
+    sm90::one_thread(group, [&](auto thread) { schedule::load(thread, p, work, blockIdx.x / Hopper::cluster, memory); });
     __syncwarp();
   } else {
     sm90::take_registers<schedule::consumer_registers>(group);
-    schedule::consume(group, p, work, worker, memory);
+    schedule::consume(group, p, work, blockIdx.x / Hopper::cluster, memory);
   }
   if constexpr (Hopper::cluster > 1) sm90::cluster_sync(group);
 #endif

@@ -20,9 +20,9 @@ struct ring_gemm {
   static constexpr const char* instructions_name = std::is_same_v<typename Config::instruction_set, instructions::simt> ? "simt" : "sm80";
   static constexpr int tile_m = program::tile_m, tile_n = program::tile_n, tile_k = program::tile_k;
   static constexpr int cluster_m = 1, cluster_n = 1, cluster = 1, resident = 2;
-  /// Blocks that the registers must have room for. 0 leaves it to the assembler, which for scalar products of 8-bit operands would
-  /// rather spill than give up a block.
-  static constexpr int least_resident = std::is_same_v<typename Config::instruction_set, instructions::simt> && sizeof(typename Arguments::a_type) == 1 ? 1 : 0;
+  /// Blocks that the registers must have room for. 0 leaves it to the assembler, which for scalar products would rather
+  /// spill than give up a block.
+  static constexpr int least_resident = std::is_same_v<typename Config::instruction_set, instructions::simt> ? 1 : 0;
   static constexpr int alignment = 1024;  // a swizzle's pattern is made from address bits
   static constexpr index_t shared_bytes = static_cast<index_t>(sizeof(shared)) + alignment;
   static constexpr index_t row_parts_of_tile = program::warps_n;
