@@ -12,7 +12,7 @@ inline constexpr float infinity = limits<float>::infinity();
 
 KILN_FN float exponential(float x) { return std::exp(x); }
 /// To 2^-24 (1.5 |x| + 2) of itself, and 0 below 2^-126: two instructions of the device instead of ten, twice for each
-/// element of a softmax, which would not keep up with memory otherwise.
+/// element of a softmax, where arithmetic would take longer than the copy by the count of instructions.
 KILN_FN float quick_exponential(float x) {
 #if defined(__CUDA_ARCH__)
   float r;

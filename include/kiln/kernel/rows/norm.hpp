@@ -138,6 +138,36 @@ struct add_rms_norm_program {
   }
 };
 
+/// What LayerNorm makes of a row: results are (v * unit - shift - mean) * factor.
+struct layer_statistics {
+  float unit, shift, mean, factor;
+};
+/// Values are taken relative to the row's first, and in another unit once more where their squares overflow or vanish.
+template <class Row>
+KILN_FN layer_statistics layer_statistics_of(Row& one, float epsilon) {
+  const auto count = static_cast<float>(one.length());
+  const float start = one.first();
+  float unit = 1, shift = start, mean = 0, squares = 0;
+  for (int attempt = 0;; ++attempt) {
+    shift = start * unit;
+    const float u = unit, s = shift;
+    mean = one.reduce(
+               0.0f, [=](float a, float v, index_t) { return a + (v * u - s); }, sum_of{}) /
+           count;
+    const float m = mean;
+    squares = one.reduce(
+        0.0f, [=](float a, float v, index_t) { return a + (v * u - s - m) * (v * u - s - m); }, sum_of{});
+    if (attempt == 1) break;
+    if (!is_finite(squares))
+      unit = large_unit;
+    else if (squares < 0x1p-80f && epsilon < 0x1p-60f && magnitude(start) < 0x1p40f)
+      unit = small_unit;
+    else
+      break;
+  }
+  return {unit, shift, mean, inverse_root(squares / count + epsilon * unit * unit)};
+}
+
 /// y = (x - mean) / sqrt(variance + epsilon) * weight + bias. Values are taken relative to the row's first, so that a
 /// mean far from zero costs no digits; the variance is that of a second pass.
 template <class X, class W, class B, class Y>
@@ -172,27 +202,7 @@ struct layer_norm_program {
 
   template <class Row>
   KILN_FN void run(Row& one) const {
-    const auto count = static_cast<float>(one.length());
-    const float start = one.first();
-    float unit = 1, shift = start, mean = 0, squares = 0;
-    for (int attempt = 0;; ++attempt) {
-      shift = start * unit;
-      const float u = unit, s = shift;
-      mean = one.reduce(
-                 0.0f, [=](float a, float v, index_t) { return a + (v * u - s); }, sum_of{}) /
-             count;
-      const float m = mean;
-      squares = one.reduce(
-          0.0f, [=](float a, float v, index_t) { return a + (v * u - s - m) * (v * u - s - m); }, sum_of{});
-      if (attempt == 1) break;
-      if (!is_finite(squares))
-        unit = large_unit;
-      else if (squares < 0x1p-80f && epsilon < 0x1p-60f && magnitude(start) < 0x1p40f)
-        unit = small_unit;
-      else
-        break;
-    }
-    const float factor = inverse_root(squares / count + epsilon * unit * unit);
+    const layer_statistics of = layer_statistics_of(one, epsilon);
     one.map([&](index_t c, int n, const chunk<X, Row::width>& kept) {
       chunk<W, Row::width> w;
       chunk<B, Row::width> b;
@@ -201,7 +211,8 @@ struct layer_norm_program {
       chunk<float, Row::width> v;
       KILN_UNROLL
       for (int i = 0; i < Row::width; ++i)
-        v[i] = (value(kept[i]) * unit - shift - mean) * factor * static_cast<float>(w[i]) + static_cast<float>(b[i]);
+        v[i] = (value(kept[i]) * of.unit - of.shift - of.mean) * of.factor * static_cast<float>(w[i]) +
+               static_cast<float>(b[i]);
       store(one.lines.y, c, n, rounded<Y>(v));
     });
   }

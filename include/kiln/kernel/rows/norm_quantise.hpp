@@ -102,10 +102,7 @@ struct layer_values {
   operand<const B> bias;
   float epsilon;
 
-  /// Values are taken in a unit, relative to the row's first.
-  struct statistics {
-    float unit, shift, mean, factor;
-  };
+  using statistics = layer_statistics;
 
   template <class F>
   void each_operand(F f) const {
@@ -114,27 +111,7 @@ struct layer_values {
   KILN_FN lines at() const { return {weight.at(0), bias.at(0)}; }
   template <class Row>
   KILN_FN statistics measure(Row& one) const {
-    const auto count = static_cast<float>(one.length());
-    const float start = one.first();
-    float unit = 1, shift = start, mean = 0, squares = 0;
-    for (int attempt = 0;; ++attempt) {
-      shift = start * unit;
-      const float u = unit, s = shift;
-      mean = one.reduce(
-                 0.0f, [=](float a, float v, index_t) { return a + (v * u - s); }, sum_of{}) /
-             count;
-      const float m = mean;
-      squares = one.reduce(
-          0.0f, [=](float a, float v, index_t) { return a + (v * u - s - m) * (v * u - s - m); }, sum_of{});
-      if (attempt == 1) break;
-      if (!is_finite(squares))
-        unit = large_unit;
-      else if (squares < 0x1p-80f && epsilon < 0x1p-60f && magnitude(start) < 0x1p40f)
-        unit = small_unit;
-      else
-        break;
-    }
-    return {unit, shift, mean, inverse_root(squares / count + epsilon * unit * unit)};
+    return layer_statistics_of(one, epsilon);
   }
   template <class X, int Width>
   KILN_FN static chunk<float, Width> values(const lines& l, const statistics& of, index_t c, int n,

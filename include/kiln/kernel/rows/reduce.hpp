@@ -1,10 +1,8 @@
 #pragma once
 /// The programs of reductions along rows and along columns.
-#include <kiln/core/abi.hpp>
 #include <kiln/core/reduction.hpp>
-#include <kiln/core/trace.hpp>
-#include <kiln/kernel/launch.hpp>
 #include <kiln/kernel/rows/access.hpp>
+#include <kiln/kernel/rows/blocks.hpp>
 #include <kiln/kernel/rows/math.hpp>
 #include <kiln/tile/exchange.hpp>
 
@@ -127,45 +125,14 @@ struct column_reduce_program {
   }
 };
 
-template <int Width, reduction Op, class X, class Y>
-status run_columns(const host_executor& ex, trace::launch_record record, const operand<const X>& x, const line<Y>& out,
+template <int Width, reduction Op, class Executor, class X, class Y>
+status run_columns(const Executor& ex, trace::launch_record record, const operand<const X>& x, const line<Y>& out,
                    index_t rows, index_t columns) {
-  using program = column_reduce_program<on_host, 4, 4, Width, X, Y, Op>;
-  record.schedule = "columns";
-  trace::scope watch(ex, record);
-  typename program::storage shared;
-  const index_t blocks = ceil_div<index_t>(columns, 4 * Width);
-  for (index_t b = 0; b < blocks; ++b) program{x, out, rows, columns}.run(b, shared);
-  return watch.done({});
+  constexpr int across = Executor::on_host ? 4 : 32, lanes = Executor::on_host ? 4 : 16;
+  using program = column_reduce_program<where_of<Executor>, across, lanes, Width, X, Y, Op>;
+  record.schedule = Executor::on_host ? "columns" : "columns, 16 threads each";
+  return run_blocks(ex, record, program{x, out, rows, columns}, ceil_div<index_t>(columns, across * Width));
 }
-
-#if defined(__CUDACC__)
-inline namespace KILN_ABI {
-
-template <class Program>
-__global__ void __launch_bounds__(Program::block_type::threads)
-    column_kernel(const __grid_constant__ Program program, index_t blocks) {
-  __shared__ typename Program::storage shared;
-  for (index_t b = static_cast<index_t>(blockIdx.x); b < blocks; b += static_cast<index_t>(gridDim.x)) {
-    program.run(b, shared);
-    __syncthreads();
-  }
-}
-
-template <int Width, reduction Op, class X, class Y>
-status run_columns(const device& ex, trace::launch_record record, const operand<const X>& x, const line<Y>& out,
-                   index_t rows, index_t columns) {
-  using program = column_reduce_program<on_device, 32, 16, Width, X, Y, Op>;
-  record.schedule = "columns, 16 threads each";
-  trace::scope watch(ex, record);
-  const index_t blocks = ceil_div<index_t>(columns, 32 * Width);
-  return watch.done(launch(ex, record.program, column_kernel<program>,
-                           {.grid = {min_of<index_t>(blocks, 1 << 20), 1, 1}, .block = program::block_type::threads},
-                           program{x, out, rows, columns}, blocks));
-}
-
-}  // namespace KILN_ABI
-#endif
 
 }  // namespace rows
 }  // namespace kiln
