@@ -18,7 +18,8 @@ struct config {
   static constexpr bool whole = Whole;
 
   /// Blocks that share a multiprocessor at least, where chunks are `width` elements of `bytes` in registers: 1,024 threads
-  /// of up to 64 registers, if that leaves enough for the rest. Fewer have too few bytes in flight while some reduce; not measured yet.
+  /// of up to 64 registers, if that leaves enough for the rest. Fewer have too few bytes in flight while some reduce; not
+  /// measured yet.
   static constexpr int residents(int bytes, int width) {
     return Whole && Items > 0 && bytes * width * Items <= (bytes <= 2 ? 128 : 64) ? 1024 / block : 1;
   }
