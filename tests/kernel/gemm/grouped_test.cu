@@ -13,13 +13,7 @@ class gemm_lists : public with_views<E> {
  protected:
   template <class Config = automatic, class List>
   status run(const List& list) {
-    const auto plan = plan_gemm_grouped<Config>(list);
-    if constexpr (E::on_host) {
-      return plan.run(watched(E{}));
-    } else {
-      auto& scratch = this->template output<unsigned char>(plan.workspace_size());
-      return plan.run(E{nullptr, {scratch.data(), scratch.size()}});
-    }
+    return run_with_workspace<E>(*this, plan_gemm_grouped<Config>(list));
   }
 
   /// Lists of products with a bias for each column, some misaligned, against float64.

@@ -271,4 +271,15 @@ auto watched(const E& ex) {
   else return ex;
 }
 
+/// Runs a plan with as much workspace as it asks for: guarded memory on the device, the executor's own on the host, watched.
+template <class E, class Plan>
+status run_with_workspace(on_executor<E>& test, const Plan& plan) {
+  if constexpr (E::on_host) {
+    return plan.run(watched(test.executor()));
+  } else {
+    auto& scratch = test.template output<unsigned char>(plan.workspace_size());
+    return plan.run(E{nullptr, {scratch.data(), scratch.size()}});
+  }
+}
+
 }  // namespace kiln::test

@@ -40,7 +40,6 @@ std::vector<T> rows_of(index_t rows, index_t cols, std::uint64_t seed) {
 template <class Config, class Fixture>
 void check_flow(Fixture& test) {
   using E = std::decay_t<decltype(test.executor())>;
-  const auto ex = watched(test.executor());
   constexpr index_t m = 70, n = 48, k = 144;
   const auto x = rows_of<bf16>(m, k, 1);
   const auto w = rows_of<bf16>(n, k, 2);
@@ -71,8 +70,9 @@ void check_flow(Fixture& test) {
     const std::vector<float> given_scales = scale.values();
     ASSERT_TRUE(quantise_rows(test.executor(), test.in(x, m, k), xq, sx).ok());
     const auto scaled = acc * per_row(sx) * per_column(weights.scales());
-    const status s = gemm<Config>(ex, xq, weights.payload(), store(y, scaled), store(yq, scaled / per_row(sy)),
-                                  reduce_rows<reduction::amax>(amax, scaled));
+    const auto plan = plan_gemm<Config>(xq, weights.payload(), store(y, scaled), store(yq, scaled / per_row(sy)),
+                                        reduce_rows<reduction::amax>(amax, scaled));
+    const status s = run_with_workspace<E>(test, plan);
     ASSERT_TRUE(s.ok()) << s.message();
     ASSERT_TRUE(observe(test.executor(), view_on<E>(amax.data, m, 1), seen).ok());
     ASSERT_TRUE(make_scales<int8_t>(test.executor(), seen, per_row_scales(sy)).ok());

@@ -12,13 +12,7 @@ class gemm_sinks : public with_views<E> {
  protected:
   template <class Config = automatic, class... Arguments>
   status run(const Arguments&... arguments) {
-    const auto plan = plan_gemm<Config>(arguments...);
-    if constexpr (E::on_host) {
-      return plan.run(watched(E{}));
-    } else {
-      auto& scratch = this->template output<unsigned char>(plan.workspace_size());
-      return plan.run(E{nullptr, {scratch.data(), scratch.size()}});
-    }
+    return run_with_workspace<E>(*this, plan_gemm<Config>(arguments...));
   }
 };
 TYPED_TEST_SUITE(gemm_sinks, executors, executor_names);
