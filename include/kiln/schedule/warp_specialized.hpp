@@ -2,11 +2,11 @@
 /// Roles on Hopper: one loader thread fills a ring of slots by TMA, warpgroups of consumers multiply from it, and the blocks
 /// stay for many tiles. The roles meet at two barriers a slot, `full` and `empty`, and nowhere else.
 ///
-/// A program for this schedule has `slot`, `scratch`, `state<Group>` with accumulators `acc`, `groups`, how many of them share
-/// a tile (`sharers`), the blocks of a cluster (`cluster_m` x `cluster_n`; those in one line of either axis share loads), whether
-/// sums are promoted after each slot (`promotes`, `promotes_in_turn`), `slot_bytes` and
+/// A program for this schedule has `slot`, `scratch`, `exchange` (shared memory for what blocks of a cluster send each other, with
+/// `setup`), `state<Group>` with accumulators `acc`, `groups`, how many of them share a tile (`sharers`), the blocks of a cluster
+/// (`cluster`, planes of `cluster_m` x `cluster_n`; those of a plane in one line of either axis share loads), whether sums are promoted after each slot (`promotes`, `promotes_in_turn`), `slot_bytes` and
 ///     load(thread, p, tile, step, slot, full, rank), multiply(group, slot, acc, add), settle(acc) after a wait,
-///     finish(group, p, work, segment, state, scratch, flag, rank), end(group);
+///     finish(group, p, work, segment, state, scratch, flag, exchange, rank), end(group);
 ///     to promote: clear(group, state), promote<Block>(group, state, acc);
 ///     in turn: `blocks`, `partial<Group>`, multiply_blocks<First, Count>(group, slot, acc, add).
 /// `Where` is a parameter so that the host runs the same roles (arch/host/roles.hpp).
@@ -18,7 +18,7 @@ namespace kiln {
 
 template <class Program, int Slots>
 struct warp_specialized_schedule {
-  static constexpr int cluster_m = Program::cluster_m, cluster_n = Program::cluster_n, cluster = cluster_m * cluster_n;
+  static constexpr int cluster_m = Program::cluster_m, cluster_n = Program::cluster_n, cluster = Program::cluster;
   static constexpr int groups = Program::groups;
   static constexpr int threads = 128 * (1 + groups);
   static constexpr int loader_registers = 40, consumer_registers = 232;
@@ -28,6 +28,7 @@ struct warp_specialized_schedule {
     typename Program::scratch scratch[groups];
     sm90::barrier full[Slots], empty[Slots];
     std::uint32_t flag[groups];  ///< of the program's own use, one word a group
+    [[no_unique_address]] typename Program::exchange exchange;
   };
 
   template <class Where>
@@ -40,6 +41,7 @@ struct warp_specialized_schedule {
       sm90::init(thread, memory.full[s], 1);
       sm90::init(thread, memory.empty[s], Program::sharers * (cluster_m + cluster_n - 1));
     }
+    memory.exchange.setup(thread);
   }
 
   /// The loader: waits for a slot to be empty everywhere it writes to, announces the bytes, starts the copies.
@@ -92,7 +94,7 @@ struct warp_specialized_schedule {
       if constexpr (Program::promotes_in_turn) multiply_in_turn(group, s.steps, at, memory, state, rank, issued, std::make_integer_sequence<int, Program::blocks>{});
       else if constexpr (Program::promotes) multiply_promoted(group, s.steps, at, memory, state, rank, issued);
       else multiply(group, s.steps, at, memory, state, rank, issued);
-      Program::finish(group, p, work, s, state, memory.scratch[number], memory.flag[number], rank);
+      Program::finish(group, p, work, s, state, memory.scratch[number], memory.flag[number], memory.exchange, rank);
     }
     Program::end(group);
   }
@@ -188,7 +190,8 @@ struct warp_specialized_schedule {
       sm90::one_thread(group, [&](auto thread) { sm90::arrive(thread, empty); });
     } else {
       group.each([&](int t) {
-        const bool in_line = t % cluster_m == rank % cluster_m || t / cluster_m == rank / cluster_m;
+        const bool in_line = t / cluster_m == rank / cluster_m ||
+                             (t % cluster_m == rank % cluster_m && t / (cluster_m * cluster_n) == rank / (cluster_m * cluster_n));
         if (t < cluster && in_line) sm90::arrive_at(scope<Where, 1>{group.first + t}, empty, t);
       });
     }

@@ -20,9 +20,9 @@ struct hopper_gemm {
   static constexpr bool is_hopper = true;
   static constexpr int slots = Config::slots;
   static constexpr const char *schedule_name = Config::ping_pong ? "warp_specialized, ping-pong," : "warp_specialized", *instructions_name = "sm90";
-  static constexpr int cluster_m = program::cluster_m, cluster_n = program::cluster_n, cluster = program::cluster, resident = 1, threads = schedule::threads;
+  static constexpr int cluster_m = program::cluster_m, cluster_n = program::cluster_n, cluster_k = program::cluster_k, cluster = program::cluster, resident = 1, threads = schedule::threads;
   static constexpr int tile_m = program::tile_m * cluster_m, tile_n = program::tile_n * cluster_n;  ///< of a worker
-  static constexpr int tile_k = program::tile_k;
+  static constexpr int tile_k = program::tile_k * cluster_k;
   static constexpr int alignment = 1024;
   static constexpr index_t shared_bytes = static_cast<index_t>(sizeof(shared)) + alignment;
   static constexpr index_t row_parts_of_tile = program::finisher::row_parts_of_tile * cluster_n;

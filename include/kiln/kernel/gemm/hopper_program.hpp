@@ -4,6 +4,7 @@
 #include <kiln/kernel/gemm/arguments.hpp>
 #include <kiln/kernel/gemm/config.hpp>
 #include <kiln/kernel/gemm/hopper_finish.hpp>
+#include <kiln/schedule/cluster_sum.hpp>
 #include <kiln/schedule/split.hpp>
 #include <kiln/schedule/work_order.hpp>
 #include <kiln/tile/shared_tile.hpp>
@@ -26,7 +27,8 @@ struct hopper_program {
   using accumulator = typename Arguments::accumulator;
   using parameters = hopper_parameters<Arguments, Where>;
   static constexpr int products = Arguments::products, groups = 2;
-  static constexpr int cluster_m = Config::block_cluster::m, cluster_n = Config::block_cluster::n, cluster = cluster_m * cluster_n;
+  static constexpr int cluster_m = Config::block_cluster::m, cluster_n = Config::block_cluster::n, cluster_k = Config::block_cluster::k;
+  static constexpr int cluster = cluster_m * cluster_n * cluster_k;
   static constexpr bool ping_pong = Config::ping_pong;
   static constexpr int sharers = ping_pong ? 1 : groups;  ///< groups that work on one tile
   static constexpr int tile_m = Config::block_tile::m, tile_k = Config::block_tile::k;
@@ -59,6 +61,7 @@ struct hopper_program {
   struct state {
     fragments<accumulator, registers, Group> acc[blocks];
     int parity = 0;  ///< of the store buffers
+    int round = 0;   ///< transfers between the blocks along K
   };
   template <class Group>
   struct partial {
@@ -66,6 +69,8 @@ struct hopper_program {
   };
   using finisher = hopper_finish<Arguments, group_m, tile_n>;
   using scratch = typename finisher::scratch;
+  static_assert(cluster_k == 1 || (cluster_k == 2 && !ping_pong), "config: one or two blocks along K, and two only where the groups share a tile");
+  using exchange = std::conditional_t<cluster_k == 1, no_cluster_sum, cluster_sum<accumulator, registers>>;
 
   /// Operand as TMA sees it: [batch, rows, columns], columns along memory, boxes of `box_rows` rows and 128 bytes.
   template <class T, class S, int U>
@@ -101,13 +106,16 @@ struct hopper_program {
 
   /// Where in its worker's tile, in tiles, the block of this rank is.
   KILN_FN static constexpr int rank_m(int rank) { return rank % cluster_m; }
-  KILN_FN static constexpr int rank_n(int rank) { return rank / cluster_m; }
+  KILN_FN static constexpr int rank_n(int rank) { return rank / cluster_m % cluster_n; }
+  KILN_FN static constexpr int rank_k(int rank) { return cluster_k == 1 ? 0 : rank / (cluster_m * cluster_n); }
 
-  /// The boxes that this block brings: those of A also to the blocks beside it along N, those of B to those along M.
+  /// The boxes that this block brings: those of A also to the blocks beside it along N, those of B to those along M. A slice of K
+  /// beyond the extent, which the last block along K may have, is zeros.
   template <class Thread>
   KILN_FN static void load(Thread thread, const parameters& p, tile_index t, int step, slot& s, sm90::barrier& full, int rank) {
     const auto& x = p.arguments;
-    const int rm = rank_m(rank), rn = rank_n(rank), k = step * tile_k;
+    const int rm = rank_m(rank), rn = rank_n(rank), rk = rank_k(rank), k = (step * cluster_k + rk) * tile_k;
+    const int first_of_plane = rk * cluster_m * cluster_n;
     const int m = (static_cast<int>(t.row) * cluster_m + rm) * tile_m, n = (static_cast<int>(t.col) * cluster_n + rn) * tile_n;
     const auto fetch = [&](auto sharers, int blocks_mask, const auto& map, void* to, int first, int second, int batch) {
       if constexpr (decltype(sharers)::value == 1) sm90::tma_load(thread, map, to, full, first, second, batch);
@@ -119,7 +127,7 @@ struct hopper_program {
       if (cluster_n > 1 && i % cluster_n != rn) continue;
       constexpr int rows = tile_m / a_boxes, beside = every_nth_bit(cluster_m, cluster_n);
       const auto to = a_k_major ? s.a.address(i * rows, 0) : s.a.address(0, i * rows);
-      fetch(std::integral_constant<int, cluster_n>{}, beside << rm, p.a, to, a_k_major ? k : m + i * rows, a_k_major ? m + i * rows : k, a_batch);
+      fetch(std::integral_constant<int, cluster_n>{}, beside << (first_of_plane + rm), p.a, to, a_k_major ? k : m + i * rows, a_k_major ? m + i * rows : k, a_batch);
     }
     KILN_UNROLL
     for (int i = 0; i < products * b_boxes; ++i) {
@@ -128,7 +136,7 @@ struct hopper_program {
       const int q = i / b_boxes, part = i % b_boxes * rows, in_slot = q * tile_n + part;
       const int batch = x.b[q].strides[0] == 0 ? 0 : static_cast<int>(t.batch);
       const auto to = b_k_major ? s.b.address(in_slot, 0) : s.b.address(0, in_slot);
-      fetch(std::integral_constant<int, cluster_m>{}, below << (rn * cluster_m), p.b[q], to, b_k_major ? k : n + part, b_k_major ? n + part : k, batch);
+      fetch(std::integral_constant<int, cluster_m>{}, below << (first_of_plane + rn * cluster_m), p.b[q], to, b_k_major ? k : n + part, b_k_major ? n + part : k, batch);
     }
   }
 
@@ -196,9 +204,20 @@ struct hopper_program {
 
   template <class Group>
   KILN_FN static void finish(Group group, const parameters& p, const work_order& work, const segment& s, state<Group>& st, scratch& memory,
-                             std::uint32_t& flag, int rank) {
+                             std::uint32_t& flag, [[maybe_unused]] exchange& others_sums, int rank) {
     const int g = group.number() - 1, name = g + 1;
     const auto& x = p.arguments;
+    if constexpr (cluster_k > 1) {
+      constexpr int plane = cluster_m * cluster_n;
+      const int there = rank < plane ? rank + plane : rank - plane;
+      const bool mine = rank_k(rank) == g;
+      KILN_UNROLL
+      for (int b = 0; b < blocks; ++b, ++st.round) {
+        if (mine) others_sums.receive(group, st.acc[b], st.round, there);
+        else others_sums.send(group, st.acc[b], st.round, there);
+      }
+      if (!mine) return;
+    }
     if (s.parts > 1) {
       constexpr int all = blocks * registers * 128;  // sums of a group
       const auto sums = [&](int part, int block) {
