@@ -27,6 +27,7 @@
 #include <kiln/core/trace.hpp>
 #include <kiln/kernel/attention/check.hpp>
 #include <kiln/kernel/attention/run.hpp>
+#include <kiln/kernel/attention/sound.hpp>
 
 namespace kiln {
 
@@ -41,39 +42,29 @@ struct attention_options {
   mask_choice mask;              ///< causal::none, causal::bottom_right or causal::top_left: there is no default
 };
 
-namespace attn {
-template <class View>
-struct key_lengths_of {
-  View view;
-};
-template <class View>
-struct query_lengths_of {
-  View view;
-};
-template <class View>
-struct log_sum_exp_of {
-  View view;
-};
-}  // namespace attn
-
 /// Option of `attention`: how many keys of each sequence are valid, int32 [batch], 0 to `keys`. The host executor refuses
 /// others; the device, whose memory the call cannot read, takes them as the nearest of the two.
-template <class T, class S, int U>
-constexpr attn::key_lengths_of<tensor<T, 1, S, U>> key_lengths(const tensor<T, 1, S, U>& v) {
-  static_assert(std::is_same_v<std::remove_const_t<T>, std::int32_t>, "key_lengths takes a view of int32");
-  return {v};
+template <class V>
+constexpr auto key_lengths(const V& v) {
+  static_assert(attn::is_lengths<V>, "key_lengths takes a view of int32 of rank 1: [batch]");
+  if constexpr (attn::is_lengths<V>) return attn::key_lengths_of<V>{v};
+  else return attn::no_option{};
 }
 /// Option of `attention`: how many queries of each sequence there are, int32 [batch], 0 to `queries`; rows of `out` and of the
 /// log-sum-exp behind them are left as they are. Causal masks count from the lengths. Out of range: as for `key_lengths`.
-template <class T, class S, int U>
-constexpr attn::query_lengths_of<tensor<T, 1, S, U>> query_lengths(const tensor<T, 1, S, U>& v) {
-  static_assert(std::is_same_v<std::remove_const_t<T>, std::int32_t>, "query_lengths takes a view of int32");
-  return {v};
+template <class V>
+constexpr auto query_lengths(const V& v) {
+  static_assert(attn::is_lengths<V>, "query_lengths takes a view of int32 of rank 1: [batch]");
+  if constexpr (attn::is_lengths<V>) return attn::query_lengths_of<V>{v};
+  else return attn::no_option{};
 }
 /// Option of `attention`: where the natural log-sum-exp of the scaled scores goes, float [batch, queries, heads].
-template <class S, int U>
-constexpr attn::log_sum_exp_of<tensor<float, 3, S, U>> log_sum_exp(const tensor<float, 3, S, U>& v) {
-  return {v};
+template <class V>
+constexpr auto log_sum_exp(const V& v) {
+  constexpr bool good = attn::is_view_of<V, float, 3>();
+  static_assert(good, "log_sum_exp takes a view of float, not const, of rank 3: [batch, queries, heads]");
+  if constexpr (good) return attn::log_sum_exp_of<V>{v};
+  else return attn::no_option{};
 }
 
 namespace attn {
@@ -90,21 +81,6 @@ template <class Arguments, class V>
 void attach(Arguments& p, const log_sum_exp_of<V>& o) {
   p.lse = o.view;
 }
-enum class option { none, key_lengths, query_lengths, log_sum_exp };
-template <class O>
-inline constexpr option kind_of = option::none;
-template <class V>
-inline constexpr option kind_of<key_lengths_of<V>> = option::key_lengths;
-template <class V>
-inline constexpr option kind_of<query_lengths_of<V>> = option::query_lengths;
-template <class V>
-inline constexpr option kind_of<log_sum_exp_of<V>> = option::log_sum_exp;
-/// How often an option of this kind is given.
-template <option Kind, class... Options>
-inline constexpr int times_given = ((kind_of<Options> == Kind ? 1 : 0) + ... + 0);
-
-template <class T>
-inline constexpr bool is_element = std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, float>;
 
 template <class Arguments>
 trace::launch_record record_of(const Arguments& p, const char* schedule) {
@@ -146,6 +122,27 @@ status run_first(const Executor& ex, Arguments& p, table<First, Rest...>) {
   }
 }
 
+template <class Config, class Executor, class Q, class K, class V, class Out, class... Options>
+status check_and_run(const Executor& ex, const Q& q, const K& k, const V& v, const Out& out, const attention_options& options, const Options&... more) {
+  constexpr given has{times_given<option::key_lengths, Options...>, times_given<option::query_lengths, Options...>,
+                      times_given<option::log_sum_exp, Options...>};
+  arguments<typename Q::value_type, typename Out::value_type, typename Executor::space> p{};
+  p.q = q, p.k = k, p.v = v, p.out = out;
+  (attach(p, more), ...);
+  p.mask = options.mask.value;
+  const index_t dim = q.extents[3], dim_v = v.extents[3];
+  p.scale = options.scale.value_or(dim > 0 ? 1.0f / std::sqrt(static_cast<float>(dim)) : 1.0f) * log2_e;
+  KILN_TRY(check(p, has));
+  if (p.q.extents[0] == 0 || p.q.extents[1] == 0 || p.q.extents[2] == 0 || (dim_v == 0 && has.lse == 0)) return {};
+
+  p.head_dim = static_cast<int>(dim), p.value_dim = static_cast<int>(dim_v);
+  p.group = p.q.extents[2] / p.k.extents[2];
+  p.q_vectors = has_vector_lines(p.q), p.k_vectors = has_vector_lines(p.k), p.v_vectors = has_vector_lines(p.v);
+  p.out_pairs = has_pairs(p.out);
+  if constexpr (is_attention_config_v<Config>) return run_first(ex, p, table<Config>{});
+  else return run_first(ex, p, configurations<typename Q::value_type, Executor::on_host>());
+}
+
 }  // namespace attn
 
 /// out = softmax(scale * q k^T) v for each sequence and head; see the top of this file. The options behind the first are
@@ -157,40 +154,17 @@ status run_first(const Executor& ex, Arguments& p, table<First, Rest...>) {
 /// which no code was built), protocol (a checked host run), cuda_error. Each is returned before anything is launched.
 template <class Config = automatic, executor Executor, class Q, class K, class V, class Out, class... Options>
 status attention(const Executor& ex, const Q& q, const K& k, const V& v, const Out& out, const attention_options& options, const Options&... more) {
-  static_assert(is_attention_config_v<Config> || std::is_same_v<Config, automatic>, "attention<...>: takes an attention_config<...> or nothing");
-  static_assert(is_tensor_v<Q> && is_tensor_v<K> && is_tensor_v<V> && is_tensor_v<Out>,
-                "attention: q, k, v and out are tensor views: host_view(...), device_view(...) or made from one");
-  static_assert(Q::rank == 4 && K::rank == 4 && V::rank == 4 && Out::rank == 4, "attention: q, k, v and out have rank 4: [batch, length, heads, head_dim]");
-  using space = typename Executor::space;
-  static_assert(std::is_same_v<typename Q::space, space> && std::is_same_v<typename K::space, space> && std::is_same_v<typename V::space, space> &&
-                    std::is_same_v<typename Out::space, space>,
-                "attention: the views lie in another memory than the executor's: host_view goes with host, device_view with device");
-  using T = typename Q::value_type;
-  static_assert(attn::is_element<T> && std::is_same_v<T, typename K::value_type> && std::is_same_v<T, typename V::value_type>,
-                "attention: q, k and v have one element type: f16, bf16 or float");
-  static_assert(attn::is_element<typename Out::value_type> && !std::is_const_v<typename Out::element>,
-                "attention: out has elements of f16, bf16 or float that are not const");
-  static_assert(((attn::kind_of<Options> != attn::option::none) && ...),
-                "attention: what follows the options are key_lengths(view), query_lengths(view) or log_sum_exp(view)");
-  constexpr attn::given has{attn::times_given<attn::option::key_lengths, Options...>, attn::times_given<attn::option::query_lengths, Options...>,
-                            attn::times_given<attn::option::log_sum_exp, Options...>};
-  static_assert(has.key_lengths <= 1 && has.query_lengths <= 1 && has.lse <= 1, "attention: each option is given at most once");
+  constexpr attn::attention_mistake mistake = attn::mistake_of_types<Config, typename Executor::space, Q, K, V, Out, Options...>();
+  static_assert(attn::sound_attention<mistake>::value);
+  if constexpr (mistake == attn::attention_mistake::none) return attn::check_and_run<Config>(ex, q, k, v, out, options, more...);
+  else return {};
+}
 
-  attn::arguments<T, typename Out::value_type, space> p{};
-  p.q = q, p.k = k, p.v = v, p.out = out;
-  (attn::attach(p, more), ...);
-  p.mask = options.mask.value;
-  const index_t dim = q.extents[3], dim_v = v.extents[3];
-  p.scale = options.scale.value_or(dim > 0 ? 1.0f / std::sqrt(static_cast<float>(dim)) : 1.0f) * log2_e;
-  KILN_TRY(attn::check(p, has));
-  if (p.q.extents[0] == 0 || p.q.extents[1] == 0 || p.q.extents[2] == 0 || (dim_v == 0 && has.lse == 0)) return {};
-
-  p.head_dim = static_cast<int>(dim), p.value_dim = static_cast<int>(dim_v);
-  p.group = p.q.extents[2] / p.k.extents[2];
-  p.q_vectors = attn::has_vector_lines(p.q), p.k_vectors = attn::has_vector_lines(p.k), p.v_vectors = attn::has_vector_lines(p.v);
-  p.out_pairs = attn::has_pairs(p.out);
-  if constexpr (is_attention_config_v<Config>) return attn::run_first(ex, p, attn::table<Config>{});
-  else return attn::run_first(ex, p, attn::configurations<T, Executor::on_host>());
+/// A call without a mask says what is missing.
+template <class Config = automatic, executor Executor, class Q, class K, class V, class Out>
+status attention(const Executor&, const Q&, const K&, const V&, const Out&) {
+  static_assert(attn::sound_attention<is_tensor_v<Out> ? attn::attention_mistake::no_mask : attn::attention_mistake::views>::value);
+  return {};
 }
 
 }  // namespace kiln
