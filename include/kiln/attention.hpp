@@ -152,9 +152,10 @@ status check_and_run(const Executor& ex, const Q& q, const K& k, const V& v, con
 /// Errors: bad_shape, null_pointer, bad_alignment (of an element), bad_stride (`out` or the log-sum-exp visits an address twice),
 /// overlap (`out` with k, v or a part of q), bad_option (scale, mask, lengths on the host), unsupported (head_dim; a GPU for
 /// which no code was built), protocol (a checked host run), cuda_error. Each is returned before anything is launched.
-template <class Config = automatic, executor Executor, class Q, class K, class V, class Out, class... Options>
+template <class Config = automatic, class Executor, class Q, class K, class V, class Out, class... Options>
+  requires(executor<Executor> || is_tensor_v<Executor> || is_tensor_v<Q>)  // without an executor it says so
 status attention(const Executor& ex, const Q& q, const K& k, const V& v, const Out& out, const attention_options& options, const Options&... more) {
-  constexpr attn::attention_mistake mistake = attn::mistake_of_types<Config, typename Executor::space, Q, K, V, Out, Options...>();
+  constexpr attn::attention_mistake mistake = attn::mistake_of_types<Config, Executor, Q, K, V, Out, Options...>();
   static_assert(attn::sound_attention<mistake>::value);
   if constexpr (mistake == attn::attention_mistake::none) return attn::check_and_run<Config>(ex, q, k, v, out, options, more...);
   else return {};

@@ -134,9 +134,10 @@ auto plan_gemm(const A& a, const B& b, const Sinks&... sinks) {
 }
 
 /// Plans and runs in one call.
-template <class Config = automatic, executor Executor, class A, class B, class... Sinks>
+template <class Config = automatic, class Executor, class A, class B, class... Sinks>
+  requires(executor<Executor> || is_tensor_v<Executor> || is_tensor_v<A>)  // without an executor it says so
 status gemm(const Executor& ex, const A& a, const B& b, const Sinks&... sinks) {
-  using types = detail::gemm_types<Config, typename Executor::space, A, B, Sinks...>;
+  using types = detail::gemm_types<Config, typename detail::memory_of<Executor>::type, A, B, Sinks...>;
   static_assert(detail::sound_gemm<types::first>::value && (types::template check_of<Sinks>::value && ...));
   if constexpr (types::first == gemm_mistake::none) return detail::make_plan<Config>(a, b, sinks...).run(ex);
   else return {};

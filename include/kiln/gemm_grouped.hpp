@@ -31,6 +31,9 @@ inline constexpr bool is_grouped_problem = false;
 template <class Arguments>
 inline constexpr bool is_grouped_problem<grouped_problem<Arguments>> = true;
 
+template <class L>
+inline constexpr bool is_list = requires(const L& list) { list.data(), list.size(); };
+
 template <class Config, class Problem, class Space>
 constexpr gemm_mistake mistake_of_list() {
   if constexpr (std::is_same_v<Problem, no_plan>) return gemm_mistake::reported;
@@ -71,9 +74,10 @@ auto plan_gemm_grouped(const Problem* problems, index_t count) {
   else return detail::no_plan{};
 }
 template <class Config = automatic, class List>
-  requires requires(const List& list) { list.data(), list.size(); }
 auto plan_gemm_grouped(const List& list) {
-  return plan_gemm_grouped<Config>(list.data(), static_cast<index_t>(list.size()));
+  static_assert(detail::sound_gemm<detail::is_list<List> ? gemm_mistake::none : gemm_mistake::not_a_list>::value);
+  if constexpr (detail::is_list<List>) return plan_gemm_grouped<Config>(list.data(), static_cast<index_t>(list.size()));
+  else return detail::no_plan{};
 }
 
 /// Plans and runs in one call.
@@ -85,9 +89,10 @@ status gemm_grouped(const Executor& ex, const Problem* problems, index_t count) 
   else return {};
 }
 template <class Config = automatic, executor Executor, class List>
-  requires requires(const List& list) { list.data(), list.size(); }
 status gemm_grouped(const Executor& ex, const List& list) {
-  return gemm_grouped<Config>(ex, list.data(), static_cast<index_t>(list.size()));
+  static_assert(detail::sound_gemm<detail::is_list<List> ? gemm_mistake::none : gemm_mistake::not_a_list>::value);
+  if constexpr (detail::is_list<List>) return gemm_grouped<Config>(ex, list.data(), static_cast<index_t>(list.size()));
+  else return {};
 }
 
 }  // namespace kiln

@@ -49,13 +49,14 @@ inline constexpr bool is_lengths = is_view_of<V, std::int32_t, 1>() || is_view_o
 template <class T>
 inline constexpr bool is_element = std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, float>;
 
-enum class attention_mistake { none, reported, config, views, rank, memory, elements, result, constant, no_mask, not_an_option, twice };
+enum class attention_mistake { none, reported, not_an_executor, config, views, rank, memory, elements, result, constant, no_mask, not_an_option, twice };
 
 /// One assertion for each mistake, on a plain value, so that the message is short.
 template <attention_mistake M>
 struct sound_attention {
   using enum attention_mistake;
   static constexpr bool value = true;  // first, for clang leaves the class at a failed assertion
+  static_assert(M != not_an_executor, "attention: the first argument is an executor: host, or device(stream)");
   static_assert(M != config, "attention<...>: takes an attention_config<...> or nothing");
   static_assert(M != views, "attention: q, k, v and out are tensor views: host_view(...), device_view(...) or made from one");
   static_assert(M != rank, "attention: q, k, v and out have rank 4: [batch, length, heads, head_dim]");
@@ -74,14 +75,16 @@ constexpr bool lies_in() {
   else return std::is_same_v<typename decltype(Option::view)::space, Space>;
 }
 
-template <class Config, class Space, class Q, class K, class V, class Out, class... Options>
+template <class Config, class Executor, class Q, class K, class V, class Out, class... Options>
 constexpr attention_mistake mistake_of_types() {
   using enum attention_mistake;
-  if constexpr (!is_attention_config_v<Config> && !std::is_same_v<Config, automatic>) return config;
+  if constexpr (!executor<Executor>) return not_an_executor;
+  else if constexpr (!is_attention_config_v<Config> && !std::is_same_v<Config, automatic>) return config;
   else if constexpr (!(is_tensor_v<Q> && is_tensor_v<K> && is_tensor_v<V> && is_tensor_v<Out>)) return views;
   else if constexpr (Q::rank != 4 || K::rank != 4 || V::rank != 4 || Out::rank != 4) return rank;
   else {
     using T = typename Q::value_type;
+    using Space = typename Executor::space;
     constexpr bool one_type = std::is_same_v<T, typename K::value_type> && std::is_same_v<T, typename V::value_type>;
     constexpr bool here = std::is_same_v<typename Q::space, Space> && std::is_same_v<typename K::space, Space> && std::is_same_v<typename V::space, Space> &&
                           std::is_same_v<typename Out::space, Space> && (lies_in<Space, Options>() && ...);

@@ -14,9 +14,25 @@ template <class B>
 struct dual_operand {
   B first, second;
 };
-template <class T, int R, class S, int U>
-constexpr dual_operand<tensor<T, R, S, U>> dual(const tensor<T, R, S, U>& first, const tensor<T, R, S, U>& second) {
-  return {first, second};
+/// Stands for an operand whose types are wrong; the compiler has said how.
+struct no_operand {};
+
+namespace detail {
+template <class A, class B>
+constexpr bool are_views_alike() {
+  if constexpr (is_tensor_v<A> && is_tensor_v<B>)
+    return std::is_same_v<typename A::value_type, typename B::value_type> && A::rank == B::rank && A::unit_axis == B::unit_axis &&
+           std::is_same_v<typename A::space, typename B::space>;
+  return false;
+}
+}  // namespace detail
+
+template <class First, class Second>
+constexpr auto dual(const First& first, const Second& second) {
+  constexpr bool alike = detail::are_views_alike<First, Second>();
+  static_assert(alike, "dual(first, second): two tensor views of one element type, rank, memory and unit axis");
+  if constexpr (alike) return dual_operand<tensor<const typename First::value_type, First::rank, typename First::space, First::unit_axis>>{first, second};
+  else return no_operand{};
 }
 
 /// Which axis of an operand runs along memory.

@@ -14,6 +14,7 @@ namespace kiln {
 enum class gemm_mistake {
   none,
   reported,  ///< by whoever made the argument
+  not_an_executor,
   not_a_config,
   options,
   instruction_set,
@@ -46,6 +47,7 @@ enum class gemm_mistake {
   hopper_boxes,
   hopper_along_k,
   no_driver,
+  not_a_list,
   not_a_problem,
   grouped_hopper,
 };
@@ -57,6 +59,7 @@ template <gemm_mistake M>
 struct sound_gemm {
   using enum gemm_mistake;
   static constexpr bool value = true;  // first, for clang leaves the class at a failed assertion
+  static_assert(M != not_an_executor, "gemm: the first argument is an executor: host, or device(stream)");
   static_assert(M != not_a_config, "gemm<C>(...): C is a config<...>, or left out");
   static_assert(M != options,
                 "config takes tile<M, N, K>, stages<S>, warp_tile<M, N>, cluster<M, N>, a schedule, an instruction set, promoted or "
@@ -90,8 +93,9 @@ struct sound_gemm {
   static_assert(M != hopper_k, "config: K of a warp_specialized tile is 128 bytes of the operands: 64 elements of 16 bits, 128 of 8");
   static_assert(M != hopper_registers, "config: the accumulators of this tile do not fit into the registers");
   static_assert(M != hopper_boxes, "config: the loads do not share out over the cluster; take cluster<1> or <2>, and where A lies by columns or B by rows, 64 of M or N a block");
-  static_assert(M != hopper_along_k, "config: a cluster has one or two blocks along K, and two do not go with ping_pong");
+  static_assert(M != hopper_along_k, "config: a cluster has one or two blocks along K; with two, N of the tile is a multiple of 32");
   static_assert(M != no_driver, "gemm: to run warp_specialized on the host, #include <kiln/arch/host/driver.hpp> before the call");
+  static_assert(M != not_a_list, "gemm_grouped: the problems are a list, such as a std::vector of them, or a pointer and a count");
   static_assert(M != not_a_problem, "gemm_grouped: the list holds what gemm_problem(a, b, sinks...) makes");
   static_assert(M != grouped_hopper, "gemm_grouped: warp_specialized takes one problem a launch; lists take serial or multistage");
 };
@@ -130,12 +134,24 @@ struct space_of<tensor<T, R, S, U>> {
   using type = S;
 };
 
+/// The memory that an executor reaches; void for what is none.
+template <class E>
+struct memory_of {
+  using type = void;
+};
+template <executor E>
+struct memory_of<E> {
+  using type = typename E::space;
+};
+
 /// The operands and sinks. `Space` is what the program reaches.
 template <class Space, class A, class B, class... Sinks>
 constexpr gemm_mistake mistake_of_operands() {
   using enum gemm_mistake;
   using b = typename first_view<B>::type;
-  if constexpr (!is_tensor_v<A>) return first_operand;
+  if constexpr (std::is_void_v<Space>) return not_an_executor;
+  else if constexpr (!is_tensor_v<A>) return first_operand;
+  else if constexpr (std::is_same_v<B, no_operand>) return reported;
   else if constexpr (!is_tensor_v<b>) return second_operand;
   else if constexpr (A::rank < 2 || A::rank > 3 || b::rank < 2 || b::rank > 3) return rank;
   else if constexpr (!is_gemm_element<typename A::value_type> || !is_gemm_element<typename b::value_type>) return element;
@@ -206,7 +222,7 @@ constexpr gemm_mistake mistake_of_hopper() {
   else if constexpr (tile::m % (64 * sharers) != 0 || tile::m < 64 * sharers) return hopper_m;
   else if constexpr (tile::n % 16 != 0 || wide_n > 256 || wide_n < 16) return hopper_n;
   else if constexpr (tile::k * bytes != 128) return hopper_k;
-  else if constexpr (ck < 1 || ck > 2 || (ck == 2 && Config::ping_pong)) return hopper_along_k;
+  else if constexpr (ck < 1 || ck > 2 || (ck == 2 && tile::n % 32 != 0)) return hopper_along_k;
   else if constexpr (sums * wide_n / 2 > 192) return hopper_registers;
   else if constexpr (cm < 1 || cn < 1 || cm * cn * ck > 8 || (Arguments::b_major == major::mn && tile::n % panel != 0)) return hopper_boxes;
   else if constexpr (a_boxes % cn != 0 || products * b_boxes % cm != 0 || tile::m % (8 * a_boxes) != 0 || tile::n % (8 * b_boxes) != 0) return hopper_boxes;
