@@ -47,7 +47,8 @@ void check_matrix_loads(swizzle pattern) {
   ASSERT_TRUE(
       make_tensor_map(map, sm90::matrix_request("a", source.data(), rows, cols, pitch, box_rows, box_cols, pattern))
           .ok());
-  const index_t corners[][2] = {{0, 0}, {5, 3}, {20, 192}, {30, 10}, {-7, -9}, {36, 199}, {37, 0}, {0, 200}, {-24, 0}};
+  const index_t c16 = 16 / static_cast<index_t>(sizeof(T));  // columns that the engine takes are multiples of it
+  const index_t corners[][2] = {{0, 0}, {5, c16}, {20, 192}, {30, 3 * c16}, {-7, -c16}, {36, (cols - 1) / c16 * c16}, {37, 0}, {0, round_up(cols, c16)}, {-24, 0}};
   for (const order o : all_orders) {
     for (const auto& c : corners) {
       const auto s = with_barrier(host.with_order(o, 5).with_checks(), [&](twin::block, storage& m) {
@@ -92,19 +93,19 @@ TEST(tma, stores_are_clipped_and_undo_the_swizzle) {
         twin::note_write(m.tile + swizzled(swizzle::b128, 2 * i), 2, 0);
       }
       sm90::fence_async(one{});
-      sm90::tma_store(one{}, map, m.tile, 30, 10);
+      sm90::tma_store(one{}, map, m.tile, 32, 10);
       sm90::tma_commit(one{});
       sm90::tma_wait<0>(one{});
     });
     ASSERT_EQ(s.message(), "");
     const auto inside = [&](std::size_t e) {
       const index_t row = static_cast<index_t>(e) / pitch, col = static_cast<index_t>(e) % pitch;
-      return row >= 10 && row < rows && col >= 30 && col < cols;
+      return row >= 10 && row < rows && col >= 32 && col < cols;
     };
     EXPECT_TRUE(d.wrote_only(inside));
     for (index_t i = 10; i < rows; ++i) {
-      for (index_t j = 30; j < cols; ++j) {
-        ASSERT_EQ(static_cast<float>(d.data()[i * pitch + j]), static_cast<float>(values[at((i - 10) * 64 + j - 30)]));
+      for (index_t j = 32; j < cols; ++j) {
+        ASSERT_EQ(static_cast<float>(d.data()[i * pitch + j]), static_cast<float>(values[at((i - 10) * 64 + j - 32)]));
       }
     }
     EXPECT_TRUE(d.intact());
@@ -185,6 +186,27 @@ TEST(tma, reduction_adds) {
   });
   EXPECT_EQ(s.message(), "");
   for (int i = 0; i < 4 * 32; ++i) EXPECT_EQ(d[at(i)], i < 32 ? 1.5f : 1.5f + 2.0f * static_cast<float>(i - 32));
+}
+
+// On the device these end the kernel as an illegal instruction.
+TEST(tma, coordinates_that_the_engine_does_not_take) {
+  std::vector<float> d(8 * 32);
+  sm90::tensor_map<on_host> map;
+  ASSERT_TRUE(make_tensor_map(map, sm90::matrix_request("d", d.data(), 8, 32, 32, 4, 32)).ok());
+  const auto said = [&](auto copy) { return with_barrier(host, [&](twin::block, storage& m) { copy(m); }).message(); };
+  const auto load = [&](int column, int row) {
+    return said([&](storage& m) { sm90::tma_load(one{}, map, m.tile, m.full, column, row); });
+  };
+  const auto store = [&](int column, int row) { return said([&](storage& m) { sm90::tma_store(one{}, map, m.tile, column, row); }); };
+  const auto add = [&](int column, int row) { return said([&](storage& m) { sm90::tma_reduce_add(one{}, map, m.tile, column, row); }); };
+  for (const int column : {-3, 1, 34}) {
+    const std::string sentence = "from column " + std::to_string(column) + " of elements of 4 bytes on, TMA needs a multiple of 16 bytes";
+    EXPECT_NE(load(column, 0).find(sentence), std::string::npos) << load(column, 0);
+    EXPECT_NE(store(column, 0).find(sentence), std::string::npos) << store(column, 0);
+  }
+  for (const auto& message : {store(-4, 0), add(-4, 0)})
+    EXPECT_NE(message.find("stores a box at -4 in dimension 0, TMA stores need at least 0"), std::string::npos) << message;
+  EXPECT_NE(store(0, -1).find("stores a box at -1 in dimension 1, TMA stores need at least 0"), std::string::npos) << store(0, -1);
 }
 
 TEST(tma, groups_are_drained_oldest_first) {

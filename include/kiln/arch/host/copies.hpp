@@ -30,6 +30,7 @@ class copies : public barriers {
   }
 
   void copy_in(const copy_op& op) override {
+    check_coordinates(op, false);
     const std::uint32_t offset = address_of_box(op);
     record(op.barrier);
     for (int c = 0; c < shape_.ctas; ++c) {
@@ -47,6 +48,7 @@ class copies : public barriers {
     driver_.pause();
   }
   void copy_out(const copy_op& op) override {
+    check_coordinates(op, true);
     store s{op, cta(), address_of_box(op), open_group, false, false, {}, {}};
     if (checked()) {
       s.with = watch_->of(actor(cta(), op.thread));
@@ -149,6 +151,17 @@ class copies : public barriers {
     std::vector<std::byte> data;
     knowledge with;
   };
+
+  /// What the engine answers with an illegal instruction, as seen on an H200.
+  void check_coordinates(const copy_op& op, bool stores) {
+    const int e = op.map.element_bytes;
+    if (op.at[0] * std::int64_t{e} % 16 != 0) {
+      stop_for({"copies a box from column ", op.at[0], " of elements of ", e, " bytes on, TMA needs a multiple of 16 bytes"});
+    }
+    for (int d = 0; stores && d < op.map.rank; ++d) {
+      if (op.at[d] < 0) stop_for({"stores a box at ", op.at[d], " in dimension ", d, ", TMA stores need at least 0"});
+    }
+  }
 
   std::uint32_t address_of_box(const copy_op& op) {
     const std::uint32_t offset = address(op.shared);

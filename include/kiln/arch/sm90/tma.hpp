@@ -3,7 +3,9 @@
 /// Source: PTX ISA, "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "cp.async.bulk.commit_group / wait_group".
 ///
 /// One thread issues. Coordinates are in elements, innermost first, and may lie outside the tensor: loads give zero
-/// there, stores leave it alone. The innermost one falls on a multiple of 16 bytes. Shared addresses are multiples of 128, under a swizzle of its `swizzle_alignment`.
+/// there, stores leave it alone. The innermost one falls on a multiple of 16 bytes, and those of stores are not negative:
+/// others end the kernel as an illegal instruction (seen on an H200; the PTX ISA does not say so). Shared addresses are
+/// multiples of 128, under a swizzle of its `swizzle_alignment`.
 #include <cstdint>
 #include <kiln/arch/host/model.hpp>
 #include <kiln/arch/sm90/barrier.hpp>
