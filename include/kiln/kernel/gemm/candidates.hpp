@@ -33,6 +33,14 @@ void each_kernel(table<Entries...>, F&& f) {
   (f(i++, typename kernel_of<Arguments, typename Entries::config>::type{}, Entries{}), ...);
 }
 
+/// Calls `f(kernel)` for the kernel of entry `number`.
+template <class Arguments, class List, class F>
+void with_kernel(List list, int number, F&& f) {
+  each_kernel<Arguments>(list, [&](int i, auto kernel, auto) {
+    if (i == number) f(kernel);
+  });
+}
+
 template <class Arguments, class Kernel, class Entry>
 constexpr configuration_facts facts_of(Kernel, Entry) {
   constexpr int elements = 2 / static_cast<int>(sizeof(typename Arguments::a_type));

@@ -46,8 +46,7 @@ class grouped_plan {
     if (!state_.ok()) e.reason = state_.message();
     if (state_.ok() && problems_.empty()) e.reason = "nothing to multiply";
     if (!state_.ok() || problems_.empty()) return e;
-    each_kernel([&](int i, auto kernel, auto) {
-      if (i != choice_.number) return;
+    with_chosen([&](auto kernel) {
       for (const auto& one : problems_) {
         const gemm_explanation x = detail::explain<decltype(kernel)>(one.arguments, one.tiles, choice_, pinned, false, {});
         e.schedule = x.schedule, e.fused = x.fused, e.reason = x.reason;
@@ -81,8 +80,8 @@ class grouped_plan {
   }
   using candidate_list = decltype(candidates());
   template <class F>
-  static void each_kernel(F&& f) {
-    detail::each_kernel<Arguments>(candidate_list{}, f);
+  void with_chosen(F&& f) const {
+    detail::with_kernel<Arguments>(candidate_list{}, choice_.number, f);
   }
 
   /// The problems that have results; the first wrong one refuses the list.
@@ -107,14 +106,12 @@ class grouped_plan {
 
   status choose() {
     configuration_facts facts[candidate_list::size];
-    each_kernel([&](int i, auto kernel, auto entry) { facts[i] = detail::facts_of<Arguments>(kernel, entry); });
+    detail::each_kernel<Arguments>(candidate_list{}, [&](int i, auto kernel, auto entry) { facts[i] = detail::facts_of<Arguments>(kernel, entry); });
     std::vector<gemm_extents> extents;
     for (const auto& one : problems_) extents.push_back({one.arguments.m, one.arguments.n, one.arguments.k, one.arguments.batch});
     choice_ = choose_for_all(extents.data(), static_cast<index_t>(extents.size()), facts, detail::multiprocessors<on_host>());
     status s;
-    each_kernel([&](int i, auto kernel, auto) {
-      if (i == choice_.number) s = settle(kernel);
-    });
+    with_chosen([&](auto kernel) { s = settle(kernel); });
     return s;
   }
 
@@ -152,9 +149,7 @@ class grouped_plan {
   status run_on(const Executor& ex) const {
     if (!state_.ok()) return state_;
     status s;
-    each_kernel([&](int i, auto kernel, auto) {
-      if (i == choice_.number && !problems_.empty()) s = run_kernel(ex, kernel);
-    });
+    if (!problems_.empty()) with_chosen([&](auto kernel) { s = run_kernel(ex, kernel); });
     for (const auto& p : empty_)
       if (s.ok()) s = detail::fold_nothing(ex, p);
     return s;
@@ -162,24 +157,16 @@ class grouped_plan {
 
   template <class Executor, class Kernel>
   status run_kernel(const Executor& ex, [[maybe_unused]] Kernel kernel) const {
-    detail::host_partials own;  // the host executor may allocate; the device's workspace is the caller's
-    workspace scratch = ex.scratch;
-    if constexpr (Executor::on_host)
-      if (scratch.bytes < workspace_size()) scratch = own.allocate(workspace_size());
-    if (workspace_size() > 0) {
-      if (scratch.data == nullptr || scratch.bytes < workspace_size())
-        return fail(errc::workspace_too_small, "gemm_grouped: the executor's workspace has ", scratch.data == nullptr ? 0 : scratch.bytes, " bytes, needs ", workspace_size());
-      if (reinterpret_cast<std::uintptr_t>(scratch.data) % 16 != 0) return fail(errc::bad_alignment, "the executor's workspace is not aligned to 16 bytes");
-    }
-    auto* next = static_cast<unsigned char*>(scratch.data);
+    detail::run_scratch scratch;
+    KILN_TRY(scratch.take(ex, "gemm_grouped", workspace_size(), workspace_size()));
+    unsigned char* next = scratch.data;
     std::vector<listed> placed;
     if constexpr (Arguments::any_reduction) {
       placed = problems_;
       for (auto& one : placed) {
         const auto parts = parts_of(kernel, one);
-        const std::size_t bytes = detail::partial_bytes(one.arguments, parts);
-        KILN_TRY(detail::place_partials(one.arguments, parts, {next, bytes}, bytes));
-        next += bytes;
+        detail::place_partials(one.arguments, parts, next);
+        next += detail::partial_bytes(one.arguments, parts);
       }
     }
     const std::vector<listed>& problems = Arguments::any_reduction ? placed : problems_;

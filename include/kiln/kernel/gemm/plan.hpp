@@ -43,9 +43,7 @@ class gemm_plan {
     if (!state_.ok()) e.reason = state_.message();
     if (state_.ok() && nothing_to_do()) e.reason = "nothing to multiply";
     if (!state_.ok() || nothing_to_do()) return e;
-    each_kernel([&](int i, auto kernel, auto) {
-      if (i == number_) e = detail::explain<decltype(kernel)>(arguments_, whole_.tiles, choice_, pinned, split_bytes_ > 0, refused_);
-    });
+    with_chosen([&](auto kernel) { e = detail::explain<decltype(kernel)>(arguments_, whole_.tiles, choice_, pinned, split_bytes_ > 0, refused_); });
     return e;
   }
 
@@ -73,8 +71,8 @@ class gemm_plan {
   using hopper_part = std::conditional_t<may_be_hopper, hopper_parameters<Arguments, where>, detail::no_hopper>;
 
   template <class F>
-  static void each_kernel(F&& f) {
-    detail::each_kernel<Arguments>(candidate_list{}, f);
+  void with_chosen(F&& f) const {
+    detail::with_kernel<Arguments>(candidate_list{}, choice_.number, f);
   }
 
   /// Blocks, or clusters of them, that run at one time. Two blocks share a cluster anywhere; larger clusters need as many free
@@ -131,7 +129,7 @@ class gemm_plan {
     configuration_facts facts[count];
     bool usable[count];
     hopper_part maps{};
-    each_kernel([&](int i, auto kernel, auto entry) {
+    detail::each_kernel<Arguments>(candidate_list{}, [&](int i, auto kernel, auto entry) {
       facts[i] = detail::facts_of<Arguments>(kernel, entry);
       const status s = refusal<decltype(kernel)>(maps);
       usable[i] = s.ok();
@@ -140,11 +138,8 @@ class gemm_plan {
     choice_ =
         choose_configuration({arguments_.m, arguments_.n, arguments_.k, arguments_.batch}, facts, detail::multiprocessors<on_host>(), usable);
     if (choice_.number < 0) return refused_;
-    number_ = choice_.number;
     status s;
-    each_kernel([&](int i, auto kernel, auto) {
-      if (i == number_) s = settle(kernel);
-    });
+    with_chosen([&](auto kernel) { s = settle(kernel); });
     return s;
   }
 
@@ -173,31 +168,25 @@ class gemm_plan {
     if (!state_.ok()) return state_;
     if (nothing_to_do()) return detail::fold_nothing(ex, arguments_);
     status s;
-    each_kernel([&](int i, auto kernel, auto) {
-      if (i == number_) s = run_kernel(ex, kernel);
-    });
+    with_chosen([&](auto kernel) { s = run_kernel(ex, kernel); });
     return s;
   }
 
   template <class Executor, class Kernel>
   status run_kernel(const Executor& ex, Kernel) const {
     Arguments p = arguments_;
-    detail::host_partials own;  // the host executor may allocate; the device's workspace is the caller's
-    workspace scratch = ex.scratch;
-    if constexpr (Executor::on_host)
-      if (scratch.bytes < workspace_size()) scratch = own.allocate(workspace_size());
-    if (workspace_size() > 0 && reinterpret_cast<std::uintptr_t>(scratch.data) % 16 != 0)
-      return fail(errc::bad_alignment, "the executor's workspace is not aligned to 16 bytes");
-    KILN_TRY(detail::place_partials(p, parts_, scratch, reduction_bytes_));
+    detail::run_scratch scratch;
+    KILN_TRY(scratch.take(ex, "gemm", workspace_size(), reduction_bytes_));
+    detail::place_partials(p, parts_, scratch.data);
     gemm_explanation what;
     if (trace::on()) what = explain();
     trace::scope watch(ex, {.program = "gemm", .schedule = what.schedule, .fused = what.fused, .bytes = what.bytes, .operations = what.operations});
     if constexpr (Kernel::is_hopper) {
       hopper_part parameters = hopper_;
       parameters.arguments = p;
-      const bool split = split_bytes_ > 0 && scratch.data != nullptr && scratch.bytes >= workspace_size();
+      const bool split = split_bytes_ > 0 && scratch.bytes >= workspace_size();
       const work_order& work = split ? streamed_ : whole_;
-      if (split) Kernel::place_split(parameters, work, static_cast<unsigned char*>(scratch.data) + reduction_bytes_);
+      if (split) Kernel::place_split(parameters, work, scratch.data + reduction_bytes_);
       if constexpr (Executor::on_host) KILN_TRY(Kernel::run_on_host(ex, parameters, work));
       else KILN_TRY(launch_hopper_gemm<Kernel>(ex, parameters, work));
     } else {
@@ -215,7 +204,6 @@ class gemm_plan {
   std::size_t reduction_bytes_ = 0, split_bytes_ = 0;
   configuration_choice choice_{};
   status refused_;  ///< the first refusal: why the fastest candidate is out
-  int number_ = 0;
 };
 
 }  // inline namespace KILN_ABI

@@ -39,16 +39,9 @@ std::size_t partial_bytes(const Arguments& p, const part_counts& parts) {
   return bytes;
 }
 
-/// Gives each reduction sink its part of the workspace.
+/// Gives each reduction sink its part of the `partial_bytes` at `next`.
 template <class Arguments>
-status place_partials(Arguments& p, const part_counts& parts, const workspace& scratch, std::size_t needed) {
-  if (needed == 0) return {};
-  if (scratch.data == nullptr || scratch.bytes < needed)
-    return fail(errc::workspace_too_small, "gemm: the executor's workspace has ", scratch.data == nullptr ? 0 : scratch.bytes,
-                " bytes, needs ", needed, " (plan.workspace_size(); pass device(stream, workspace{p, bytes}))");
-  if (reinterpret_cast<std::uintptr_t>(scratch.data) % 16 != 0)
-    return fail(errc::bad_alignment, "the executor's workspace is not aligned to 16 bytes");
-  auto* next = static_cast<unsigned char*>(scratch.data);
+void place_partials(Arguments& p, const part_counts& parts, unsigned char* next) {
   p.sinks.each([&](const auto& sink, auto number) {
     using sink_type = std::remove_cvref_t<decltype(sink)>;
     if constexpr (sink_type::reduces) {
@@ -56,17 +49,33 @@ status place_partials(Arguments& p, const part_counts& parts, const workspace& s
       next += partials_of<sink_type, Arguments>::bytes(p, parts);
     }
   });
-  return {};
 }
 
-/// Memory that the host executor takes for itself when its caller gave none.
-struct host_partials {
-  std::unique_ptr<std::max_align_t[]> data;
-  workspace allocate(std::size_t bytes) {
-    const std::size_t count = ceil_div(bytes, sizeof(std::max_align_t));
-    data = std::make_unique<std::max_align_t[]>(count);
-    return {data.get(), count * sizeof(std::max_align_t)};
+/// Scratch memory of one run: the executor's. The host takes memory for itself where its caller gave too little.
+struct run_scratch {
+  unsigned char* data = nullptr;
+  std::size_t bytes = 0;
+
+  /// The run makes use of `wanted` bytes, and cannot do without `least`.
+  template <class Executor>
+  status take(const Executor& ex, const char* program, std::size_t wanted, std::size_t least) {
+    if (ex.scratch.data != nullptr) data = static_cast<unsigned char*>(ex.scratch.data), bytes = ex.scratch.bytes;
+    if constexpr (Executor::on_host)
+      if (bytes < wanted) {
+        const std::size_t count = ceil_div(wanted, sizeof(std::max_align_t));
+        own_ = std::make_unique<std::max_align_t[]>(count);
+        data = reinterpret_cast<unsigned char*>(own_.get()), bytes = count * sizeof(std::max_align_t);
+      }
+    if (bytes < least)
+      return fail(errc::workspace_too_small, program, ": the executor's workspace has ", bytes, " bytes, needs ", least,
+                  " (plan.workspace_size(); pass device(stream, workspace{p, bytes}))");
+    if (wanted > 0 && reinterpret_cast<std::uintptr_t>(data) % 16 != 0)
+      return fail(errc::bad_alignment, "the executor's workspace is not aligned to 16 bytes");
+    return {};
   }
+
+ private:
+  std::unique_ptr<std::max_align_t[]> own_;
 };
 
 /// Result number i of batch `batch`: its parts in order.
