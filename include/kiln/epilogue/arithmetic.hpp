@@ -94,6 +94,9 @@ struct rounding : pointwise {
 
 template <class L, class R>
 concept operands = is_node_v<L> || is_node_v<R>;
+/// A function of one value takes a view, too, so that `apply_op` says how tensors are read.
+template <class X>
+concept node_or_view = is_node_v<X> || is_tensor_v<X>;
 
 }  // namespace detail
 
@@ -130,14 +133,14 @@ constexpr auto(max)(const X& x, const X& y) { return apply_op(detail::larger{}, 
 
 /// x between low and high, which are numbers or nodes; NaN stays NaN.
 template <class X, class Low, class High>
-requires is_node_v<X>
+requires detail::node_or_view<X>
 constexpr auto clamp(const X& x, const Low& low, const High& high) {
   return apply_op(detail::smaller{}, apply_op(detail::larger{}, x, low), high);
 }
 
 /// Rounds half to even, clamps to the range, NaN to 0: the one way from a float expression into an int32 tensor.
 template <class To, class X>
-requires is_node_v<X>
+requires detail::node_or_view<X>
 constexpr auto round_to(const X& x) {
   static_assert(std::is_same_v<To, std::int32_t>,
                 "round_to<To>: To is std::int32_t; narrower types are rounded to when stored");
@@ -146,7 +149,7 @@ constexpr auto round_to(const X& x) {
 
 /// An integer value as a float, rounded beyond 2^24; a float as it is.
 template <class X>
-requires is_node_v<X>
+requires detail::node_or_view<X>
 constexpr auto as_float(const X& x) { return apply_op(detail::rounding<float>{}, x); }
 
 }  // namespace kiln

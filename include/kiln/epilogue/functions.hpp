@@ -53,29 +53,29 @@ struct tanh_op : activation_op {
 
 /// max(x, 0); NaN stays NaN. Integers stay integers.
 template <class X>
-requires is_node_v<X>
+requires detail::node_or_view<X>
 constexpr auto relu(const X& x) { return apply_op(detail::relu_op{}, x); }
 /// x for x > 0, else slope * x.
 template <class X>
-requires is_node_v<X>
+requires detail::node_or_view<X>
 constexpr auto leaky_relu(const X& x, float slope) { return apply_op(detail::leaky_relu_op{{}, slope}, x); }
 /// x Phi(x), exact form (erf).
 template <class X>
-requires is_node_v<X>
+requires detail::node_or_view<X>
 constexpr auto gelu(const X& x) { return apply_op(detail::gelu_op{}, x); }
 /// The tanh form of gelu.
 template <class X>
-requires is_node_v<X>
+requires detail::node_or_view<X>
 constexpr auto gelu_tanh(const X& x) { return apply_op(detail::gelu_tanh_op{}, x); }
 /// x sigmoid(x).
 template <class X>
-requires is_node_v<X>
+requires detail::node_or_view<X>
 constexpr auto silu(const X& x) { return apply_op(detail::silu_op{}, x); }
 template <class X>
-requires is_node_v<X>
+requires detail::node_or_view<X>
 constexpr auto sigmoid(const X& x) { return apply_op(detail::sigmoid_op{}, x); }
 template <class X>
-requires is_node_v<X>
+requires detail::node_or_view<X>
 constexpr auto tanh(const X& x) { return apply_op(detail::tanh_op{}, x); }
 
 }  // namespace kiln
