@@ -60,9 +60,22 @@ struct operation : node {
     return detail::first_of(E::template mistakes<A>()..., Op::template mistakes<typename E::template value<A>...>());
   }
 
+  template <int N>
+  using fetched = std::conditional_t<(std::is_same_v<typename E::template fetched<N>, nothing> && ...), nothing,
+                                     bundle<typename E::template fetched<N>...>>;
+  template <int N>
+  KILN_FN fetched<N> fetch([[maybe_unused]] const place& at) const {
+    if constexpr (std::is_same_v<fetched<N>, nothing>) return {};
+    else return fetch_all<N>(at, operands);
+  }
+
   template <int N, class A, int C>
   KILN_FN vec<value<A>, N> eval(const accumulators<A, C, N>& from, const place& at) const {
     return with_values<A>(from, at, operands);
+  }
+  template <int N, class A, int C>
+  KILN_FN vec<value<A>, N> eval(const accumulators<A, C, N>& from, const place& at, const fetched<N>& values) const {
+    return with_fetched<A>(from, at, operands, values);
   }
 
   template <int N>
@@ -84,6 +97,19 @@ struct operation : node {
   }
 
  private:
+  template <int N, class First, class... Rest>
+  KILN_FN static auto fetch_all(const place& at, const bundle<First, Rest...>& from) {
+    using all = bundle<typename First::template fetched<N>, typename Rest::template fetched<N>...>;
+    if constexpr (sizeof...(Rest) == 0) return all{from.first.template fetch<N>(at), {}};
+    else return all{from.first.template fetch<N>(at), fetch_all<N>(at, from.rest)};
+  }
+  template <class A, int N, int C, class Todo, class Values, class... Done>
+  KILN_FN vec<value<A>, N> with_fetched(const accumulators<A, C, N>& from, const place& at, const Todo& todo, const Values& values,
+                                        const Done&... done) const {
+    const auto x = eval_fetched<N>(todo.first, from, at, values.first);
+    if constexpr (Todo::size == 1) return applied<A, N>(at, done..., x);
+    else return with_fetched<A>(from, at, todo.rest, values.rest, done..., x);
+  }
   // Evaluates the operands from left to right, then applies the operation to each of the N tuples of values.
   template <class A, int N, int C, class First, class Second, class... Rest, class... Done>
   KILN_FN vec<value<A>, N> with_values(const accumulators<A, C, N>& from, const place& at,

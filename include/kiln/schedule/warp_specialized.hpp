@@ -2,13 +2,14 @@
 /// Roles on Hopper: one loader thread fills a ring of slots by TMA, warpgroups of consumers multiply from it, and the blocks
 /// stay for many tiles. The roles meet at two barriers a slot, `full` and `empty`, and nowhere else.
 ///
-/// A program for this schedule has `slot`, `scratch`, `exchange` (shared memory for what blocks of a cluster send each other, with
-/// `setup`), `state<Group>` with accumulators `acc`, `groups`, how many of them share a tile (`sharers`), the blocks of a cluster
+/// A program for this schedule has `slot`, `scratch`, `exchange` (a group's shared memory for what blocks of a cluster send each
+/// other, with `setup`), `state<Group>` with accumulators `acc`, `groups`, how many of them share a tile (`sharers`), the blocks of a cluster
 /// (`cluster`, planes of `cluster_m` x `cluster_n`; those of a plane in one line of either axis share loads), whether sums are promoted after each slot (`promotes`, `promotes_in_turn`), `slot_bytes` and
-///     load(thread, p, tile, step, slot, full, rank), multiply(group, slot, acc, add), settle(acc) after a wait,
-///     finish(group, p, work, segment, state, scratch, flag, exchange, rank), end(group);
+///     load(thread, p, tile, step, slot, full, rank), multiply(group, number, slot, acc, add), settle(acc) after a wait,
+///     prepare(group, p, work, segment, state, rank) some products before finish(group, p, work, segment, state, scratch, flag, exchange, rank),
+///     end(group);
 ///     to promote: clear(group, state), promote<Block>(group, state, acc);
-///     in turn: `blocks`, `partial<Group>`, multiply_blocks<First, Count>(group, slot, acc, add).
+///     in turn: `blocks`, `partial<Group>`, multiply_blocks<First, Count>(group, number, slot, acc, add).
 /// `Where` is a parameter so that the host runs the same roles (arch/host/roles.hpp).
 #include <kiln/arch/sm90.hpp>
 #include <kiln/schedule/work_order.hpp>
@@ -18,7 +19,7 @@ namespace kiln {
 
 template <class Program, int Slots>
 struct warp_specialized_schedule {
-  static constexpr int cluster_m = Program::cluster_m, cluster_n = Program::cluster_n, cluster = Program::cluster;
+  static constexpr int cluster_m = Program::cluster_m, cluster_n = Program::cluster_n, cluster_k = Program::cluster_k, cluster = Program::cluster;
   static constexpr int groups = Program::groups;
   static constexpr int threads = 128 * (1 + groups);
   static constexpr int loader_registers = 40, consumer_registers = 232;
@@ -28,7 +29,7 @@ struct warp_specialized_schedule {
     typename Program::scratch scratch[groups];
     sm90::barrier full[Slots], empty[Slots];
     std::uint32_t flag[groups];  ///< of the program's own use, one word a group
-    [[no_unique_address]] typename Program::exchange exchange;
+    typename Program::exchange exchange[groups];
   };
 
   template <class Where>
@@ -41,23 +42,28 @@ struct warp_specialized_schedule {
       sm90::init(thread, memory.full[s], 1);
       sm90::init(thread, memory.empty[s], Program::sharers * (cluster_m + cluster_n - 1));
     }
-    memory.exchange.setup(thread);
+    for (auto& e : memory.exchange) e.setup(thread);
   }
 
-  /// The loader: waits for a slot to be empty everywhere it writes to, announces the bytes, starts the copies.
+  /// The loader: waits for a slot to be empty everywhere it writes to, announces the bytes, starts the copies. A whole warp
+  /// walks, so that everything but the copies' issue is uniform.
   template <class Where>
-  KILN_FN static void load(scope<Where, 1> thread, const typename Program::parameters& p, const work_order& work, std::uint32_t worker,
+  KILN_FN static void load(scope<Where, 32> warp, const typename Program::parameters& p, const work_order& work, std::uint32_t worker,
                            shared& memory) {
-    const int rank = cluster == 1 ? 0 : sm90::cluster_rank(thread);
+    const int rank = cluster == 1 ? 0 : sm90::cluster_rank(warp);
     sm90::ring_position<Slots> at{0, 1};
     auto place = work.begin(worker);
     for (segment s; work.next(place, s);) {
       const tile_index tile = work.tiles.at(s.tile);
+      // Blocks along K take one half of the segment each.
+      const int first = cluster_k * s.first + Program::rank_k(rank) * s.steps;
       KILN_NO_UNROLL
       for (int step = 0; step < s.steps; ++step, at.next()) {
-        sm90::wait(thread, memory.empty[at.slot], at.parity);
-        sm90::arrive_expect_bytes(thread, memory.full[at.slot], Program::slot_bytes);
-        Program::load(thread, p, tile, s.first + step, memory.slots[at.slot], memory.full[at.slot], rank);
+        sm90::wait(warp, memory.empty[at.slot], at.parity);
+        sm90::one_thread(warp, [&](auto thread) {
+          sm90::arrive_expect_bytes(thread, memory.full[at.slot], Program::slot_bytes);
+          Program::load(thread, p, tile, first + step, memory.slots[at.slot], memory.full[at.slot], rank);
+        });
       }
     }
   }
@@ -67,7 +73,7 @@ struct warp_specialized_schedule {
   template <class Where>
   KILN_FN static void consume(warpgroup_scope<Where> group, const typename Program::parameters& p, const work_order& work,
                               std::uint32_t worker, shared& memory) {
-    const int number = group.number() - 1, rank = cluster == 1 ? 0 : sm90::cluster_rank(group);
+    const int number = sm90::uniform_warp(group) / 4 - 1, rank = cluster == 1 ? 0 : sm90::cluster_rank(group);
     typename Program::template state<warpgroup_scope<Where>> state;
     sm90::ring_position<Slots> at;
     auto place = work.begin(worker);
@@ -91,10 +97,17 @@ struct warp_specialized_schedule {
           if (work.next(peek, other)) sm90::named_arrive<128 * groups>(group, turn_name + turn);
         }
       };
-      if constexpr (Program::promotes_in_turn) multiply_in_turn(group, s.steps, at, memory, state, rank, issued, std::make_integer_sequence<int, Program::blocks>{});
-      else if constexpr (Program::promotes) multiply_promoted(group, s.steps, at, memory, state, rank, issued);
-      else multiply(group, s.steps, at, memory, state, rank, issued);
-      Program::finish(group, p, work, s, state, memory.scratch[number], memory.flag[number], memory.exchange, rank);
+      const auto prepare = [&] { Program::prepare(group, p, work, s, state, rank); };
+      if constexpr (Program::promotes_in_turn) {
+        prepare();
+        multiply_in_turn(group, number, s.steps, at, memory, state, rank, issued, std::make_integer_sequence<int, Program::blocks>{});
+      } else if constexpr (Program::promotes) {
+        prepare();
+        multiply_promoted(group, number, s.steps, at, memory, state, rank, issued);
+      } else {
+        multiply(group, number, s.steps, at, memory, state, rank, prepare, issued);
+      }
+      Program::finish(group, p, work, s, state, memory.scratch[number], memory.flag[number], memory.exchange[number], rank);
     }
     Program::end(group);
   }
@@ -102,13 +115,15 @@ struct warp_specialized_schedule {
  private:
   static constexpr int turn_name = 1 + groups;  ///< named barriers of the turns; those of the groups come before
 
-  template <class Group, class State, class Issued>
-  KILN_FN static void multiply(Group group, int steps, sm90::ring_position<Slots>& at, shared& memory, State& state, int rank, Issued issued) {
+  template <class Group, class State, class Prepare, class Issued>
+  KILN_FN static void multiply(Group group, int number, int steps, sm90::ring_position<Slots>& at, shared& memory, State& state, int rank, Prepare prepare, Issued issued) {
+    constexpr int ahead = 3;  // slots whose products take about as long as memory to answer
     int held = -1;
     KILN_NO_UNROLL
     for (int step = 0; step < steps; ++step, at.next()) {
+      if (step == max_of(steps - ahead, 0)) prepare();
       sm90::wait(group, memory.full[at.slot], at.parity);
-      Program::multiply(group, memory.slots[at.slot], state.acc, step > 0);
+      Program::multiply(group, number, memory.slots[at.slot], state.acc, step > 0);
       sm90::wgmma_wait<1>(group);
       if (held >= 0) release(group, memory.empty[held], rank);
       held = at.slot;
@@ -121,11 +136,11 @@ struct warp_specialized_schedule {
 
   /// Each slot's sums are added to registers while the next slot's products run; two sets of sums alternate.
   template <class Group, class State, class Issued>
-  KILN_FN static void multiply_promoted(Group group, int steps, sm90::ring_position<Slots>& at, shared& memory, State& state, int rank, Issued issued) {
+  KILN_FN static void multiply_promoted(Group group, int number, int steps, sm90::ring_position<Slots>& at, shared& memory, State& state, int rank, Issued issued) {
     State even, odd;
     const auto start = [&](State& into) {
       sm90::wait(group, memory.full[at.slot], at.parity);
-      Program::multiply(group, memory.slots[at.slot], into.acc, false);
+      Program::multiply(group, number, memory.slots[at.slot], into.acc, false);
     };
     const auto take = [&](State& partial, int slot) {
       Program::settle(partial.acc);
@@ -162,7 +177,7 @@ struct warp_specialized_schedule {
 
   /// One set of partial sums for all blocks of rows in turn: what one group adds, the other's products hide.
   template <class Group, class State, class Issued, int... Block>
-  KILN_FN static void multiply_in_turn(Group group, int steps, sm90::ring_position<Slots>& at, shared& memory, State& state, int rank,
+  KILN_FN static void multiply_in_turn(Group group, int number, int steps, sm90::ring_position<Slots>& at, shared& memory, State& state, int rank,
                                        Issued issued, std::integer_sequence<int, Block...>) {
     typename Program::template partial<Group> sums;
     Program::clear(group, state);
@@ -170,14 +185,14 @@ struct warp_specialized_schedule {
     for (int step = 0; step < steps; ++step, at.next()) {
       sm90::wait(group, memory.full[at.slot], at.parity);
       const auto take = [&](auto block) {
-        constexpr int number = decltype(block)::value;
-        constexpr bool last = number == sizeof...(Block) - 1;
-        Program::template multiply_blocks<number, 1>(group, memory.slots[at.slot], sums.acc, false);
+        constexpr int block_number = decltype(block)::value;
+        constexpr bool last = block_number == sizeof...(Block) - 1;
+        Program::template multiply_blocks<block_number, 1>(group, number, memory.slots[at.slot], sums.acc, false);
         if (last && step + 1 == steps) issued();
         sm90::wgmma_wait<0>(group);
         Program::settle(sums.acc);
         if (last) release(group, memory.empty[at.slot], rank);
-        Program::template promote<number>(group, state, sums.acc);
+        Program::template promote<block_number>(group, state, sums.acc);
       };
       (take(std::integral_constant<int, Block>{}), ...);
     }

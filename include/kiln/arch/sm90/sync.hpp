@@ -16,14 +16,47 @@ KILN_DEVICE std::uint32_t shared_address(const void* p) {
 }
 #endif
 
-/// Runs `body(thread)` in one thread of the scope, its first; `thread` is a scope of one.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+namespace detail {
+/// One lane of a whole warp, the same at each call. The compiler knows that it is one, where it cannot know that of a test of
+/// the lane's number: it would wrap every instruction that takes uniform registers, as TMA's do, into a loop over lanes.
+KILN_DEVICE bool elect() {
+  std::uint32_t is = 0;
+  asm volatile(
+      "{\n"
+      ".reg .pred one;\n"
+      "elect.sync _|one, 0xffffffff;\n"
+      "@one mov.u32 %0, 1;\n"
+      "}"
+      : "+r"(is));
+  return is != 0;
+}
+}  // namespace detail
+#endif
+
+/// Runs `body(thread)` in one thread of the scope, of a warp its elected one, else its first; `thread` is a scope of one.
 KILN_HOST_CALLS template <class Where, int Threads, class F>
 KILN_FN void one_thread(scope<Where, Threads> all, F&& body) {
   if constexpr (scope<Where, Threads>::host) {
     body(scope<Where, 1>{all.first});
   } else {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    if constexpr (Threads == 32) {
+      if (detail::elect()) body(scope<Where, 1>{});
+      return;
+    }
+#endif
     if (kiln::detail::thread_rank() % Threads == 0) body(scope<Where, 1>{});
   }
+}
+
+/// Which warp of its block this is, as a number that the compiler knows to be the same in all lanes.
+template <class Where, int Threads>
+KILN_FN int uniform_warp(scope<Where, Threads> all) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (!scope<Where, Threads>::host) return __shfl_sync(0xffffffffu, kiln::detail::thread_rank() / 32, 0);
+#endif
+  return all.first / 32;
 }
 
 /// fence.proxy.async: what these threads wrote to shared memory by ordinary stores may be read by TMA and wgmma. Goes

@@ -27,7 +27,8 @@ struct store_maps {
   std::uint32_t usable = 0;
 };
 
-template <class Arguments, int Rows, int Cols>
+/// `Sums`: registers of a thread that hold sums.
+template <class Arguments, int Rows, int Cols, int Sums>
 struct hopper_finish {
   using accumulator = typename Arguments::accumulator;
   static constexpr int products = Arguments::products;
@@ -41,6 +42,43 @@ struct hopper_finish {
   };
 
   static constexpr bool reduces = Arguments::any_reduction;
+  static constexpr int pairs = Rows / 64 * (Cols / 4);  ///< neighbours in D that a thread finishes
+
+  template <class Sink>
+  static constexpr bool stored_by_rows = [] {
+    if constexpr (Sink::reduces) return false;
+    else return decltype(Sink::view)::unit_axis == 2 && sizeof(typename Sink::element) <= 4 && Cols * sizeof(typename Sink::element) % 32 == 0;
+  }();
+
+  /// The first sink that reads element by element, -1 if none does, and what it fetches for a pair: as long as all of a thread's
+  /// pairs fit into its registers beside the sums.
+  template <class Sinks, int I = 0>
+  struct fetching {
+    static constexpr int number = -1;
+    using pair = nothing;
+  };
+  template <class Sink, bool = stored_by_rows<Sink>>
+  struct fetched_pair {
+    using type = nothing;
+  };
+  template <class Sink>
+  struct fetched_pair<Sink, true> {
+    using type = typename Sink::template fetched<2>;
+  };
+  template <class First, class... Rest, int I>
+  struct fetching<bundle<First, Rest...>, I> {
+    using own = typename fetched_pair<First>::type;
+    using next = fetching<bundle<Rest...>, I + 1>;
+    static constexpr int words = (static_cast<int>(sizeof(own)) + 3) / 4;
+    static constexpr bool is_it = !std::is_same_v<own, nothing> && Sums + pairs * words <= 200;
+    static constexpr int number = is_it ? I : next::number;
+    using pair = std::conditional_t<is_it, own, typename next::pair>;
+  };
+  using fetcher = fetching<decltype(Arguments::sinks)>;
+  static constexpr bool fetches = !reduces && fetcher::number >= 0;
+  template <class Group>
+  using fetched = fragments<typename fetcher::pair, fetches ? pairs : 1, Group>;
+
   static constexpr index_t row_parts_of_tile = Cols / strip;
   static constexpr index_t column_parts_of_group = Rows / 16;
 
@@ -66,11 +104,31 @@ struct hopper_finish {
     });
   }
 
+  /// Reads from memory what `run` will need, before the sums are there. Nothing is read outside D.
+  template <class Group, class Where>
+  KILN_FN static void fetch(Group group, const Arguments& p, const store_maps<Arguments, Where>& maps, index_t batch, coord first, fetched<Group>& into) {
+    p.sinks.each([&](const auto& sink, auto number) {
+      if constexpr (fetches && decltype(number)::value == fetcher::number) {
+        if ((maps.usable >> fetcher::number & 1u) == 0) return;
+        group.each([&](int thread) {
+          const int t = here(thread) & 127;
+          KILN_UNROLL
+          for (int i = 0; i < pairs; ++i) {
+            const tile_coord in = wgmma_d(t, 2 * i % (Cols / 2));
+            const place at{batch, first.row + 64 * (2 * i / (Cols / 2)) + in.row, first.col + in.col, 2, true};
+            if (at.row < p.m && at.col + 2 <= p.n) into.of(thread)[i] = sink.template fetch<2>(at);
+          }
+        });
+      }
+    });
+  }
+
   /// `first` is the place of the group's rows in D. `sums[b]` holds rows 64 b to 64 b + 63, product after product. `parity` is the buffer
   /// that the next store takes; it lives from tile to tile, as the last store of a tile may still be read.
   template <class Group, class Fragments, class Where>
   KILN_FN static void run(Group group, const Arguments& p, const store_maps<Arguments, Where>& maps, index_t batch, coord first,
-                          index_t row_part, index_t col_part, Fragments& sums, int& parity, scratch& memory, int name) {
+                          index_t row_part, index_t col_part, Fragments& sums, [[maybe_unused]] const fetched<Group>& values, int& parity, scratch& memory,
+                          int name) {
     if constexpr (reduces) {
       KILN_UNROLL
       for (int b = 0; b < Rows / 64; ++b) {
@@ -98,7 +156,12 @@ struct hopper_finish {
             if constexpr (stored_by_rows<sink_type>) {
               using element = typename sink_type::element;
               if ((maps.usable >> i & 1u) && at.row + 64 <= p.m && at.col + c + cols <= p.n) {
-                send(group, sink, maps.of_sink[i], batch, at, c, sums[b],
+                const auto values_of = [&](int thread, int r, const place& here_in_d) {
+                  const auto x = pair_of(sums[b].of(thread), r);
+                  if constexpr (fetches && i == fetcher::number) return sink.values(x, here_in_d, values.of(thread)[(b * (Cols / 2) + r) / 2]);
+                  else return sink.values(x, here_in_d);
+                };
+                send<typename sink_type::element>(group, maps.of_sink[i], batch, at, c, values_of,
                      *reinterpret_cast<shared_tile<element, 64, cols, swizzle_for<element>(Cols)>*>(memory.buffers[parity]), name);
                 parity ^= 1;
                 return;
@@ -121,12 +184,6 @@ struct hopper_finish {
   }
 
  private:
-  template <class Sink>
-  static constexpr bool stored_by_rows = [] {
-    if constexpr (Sink::reduces) return false;
-    else return decltype(Sink::view)::unit_axis == 2 && sizeof(typename Sink::element) <= 4 && Cols * sizeof(typename Sink::element) % 32 == 0;
-  }();
-
   /// The two neighbours in registers r and r + 1 of each product.
   KILN_FN static accumulators<accumulator, products, 2> pair_of(const accumulator* c, int r) {
     accumulators<accumulator, products, 2> x;
@@ -139,22 +196,22 @@ struct hopper_finish {
   template <class Sink>
   static constexpr int chunk_cols = min_of(Cols, stored_by_rows<Sink> ? 128 / static_cast<int>(sizeof(typename Sink::element)) : 64);
 
-  /// Columns from c on of 64 rows that lie inside D, by TMA: a box for each panel of the buffer.
-  template <class Group, class Sink, class Map, class Fragment, class Buffer>
-  KILN_FN static void send(Group group, const Sink& sink, const Map& map, index_t batch, coord first, int c, const Fragment& sums, Buffer& to, int name) {
+  /// Columns from c on of 64 rows that lie inside D, by TMA: a box for each panel of the buffer. `values_of(thread, r, place)` are
+  /// those to store from the sums in registers r and r + 1.
+  template <class Element, class Group, class Map, class Values, class Buffer>
+  KILN_FN static void send(Group group, const Map& map, index_t batch, coord first, int c, Values&& values_of, Buffer& to, int name) {
     // The store before the last has read this buffer, and everyone knows.
     sm90::one_thread(group, [](auto thread) { sm90::tma_wait_read<1>(thread); });
     sm90::named_sync<128>(group, name);
     // All values before the first store: a store could change what an expression reads, so loads would wait for it.
-    using two = vec<typename Sink::element, 2>;
+    using two = vec<Element, 2>;
     fragments<two, Buffer::cols / 4, Group> x;
     group.each([&](int thread) {
       const int t = here(thread) & 127;  // that it is not negative spares the divisions their signs
-      const accumulator* r = sums.of(thread);
       KILN_UNROLL
       for (int i = 0; i < Buffer::cols / 2; i += 2) {
         const tile_coord in = wgmma_d(t, i);
-        x.of(thread)[i / 2] = sink.values(pair_of(r, c / 2 + i), place{batch, first.row + in.row, first.col + c + in.col, 2, true});
+        x.of(thread)[i / 2] = values_of(thread, c / 2 + i, place{batch, first.row + in.row, first.col + c + in.col, 2, true});
       }
     });
     if constexpr (sizeof(two) == 4) {

@@ -18,6 +18,7 @@ struct hopper_gemm {
   using parameters = typename program::parameters;
   using shared = typename schedule::shared;
   static constexpr bool is_hopper = true;
+  static constexpr int sinks = Arguments::sink_count;
   static constexpr int slots = Config::slots;
   static constexpr const char *schedule_name = Config::ping_pong ? "warp_specialized, ping-pong," : "warp_specialized", *instructions_name = "sm90";
   static constexpr int cluster_m = program::cluster_m, cluster_n = program::cluster_n, cluster_k = program::cluster_k, cluster = program::cluster, resident = 1, threads = schedule::threads;
@@ -25,7 +26,7 @@ struct hopper_gemm {
   static constexpr int tile_k = program::tile_k * cluster_k;
   static constexpr int alignment = 1024;
   static constexpr index_t shared_bytes = static_cast<index_t>(sizeof(shared)) + alignment;
-  static constexpr index_t row_parts_of_tile = program::finisher::row_parts_of_tile * cluster_n;
+  static constexpr index_t row_parts_of_tile = program::finisher::row_parts_of_tile * cluster_n * cluster_k;
   static constexpr index_t column_parts_of_tile = program::finisher::column_parts_of_group * program::sharers * cluster_m;
   static_assert(shared_bytes <= 232448, "config: the slots of this tile and its stages need more than the 227 KB of shared memory of a block");
 
@@ -52,7 +53,7 @@ struct hopper_gemm {
           twin::role("loader", 0, 128,
                      [&](twin::block b) {
                        const warpgroup_scope<on_host> all{0};
-                       sm90::one_thread(all, [&](auto thread) { schedule::load(thread, p, work, worker, memory(b)); });
+                       schedule::load(scope<on_host, 32>{0}, p, work, worker, memory(b));
                        if (cluster > 1) sm90::cluster_sync(all);
                      }),
           twin::role("consumer 0", 128, 128, [&](twin::block b) { consume_on_host({128}, p, work, worker, memory(b)); }),
@@ -88,6 +89,8 @@ __global__ void __launch_bounds__(hopper_bound<Hopper>, 1)
     schedule::setup(thread, memory);
     sm90::tma_prefetch(thread, p.a);
     sm90::tma_prefetch(thread, p.b[0]);
+    for (int i = 0; i < Hopper::sinks; ++i)
+      if (p.stores.usable >> i & 1u) sm90::tma_prefetch(thread, p.stores.of_sink[i]);
   });
   sm90::fence_barrier_init(block);
   if constexpr (Hopper::cluster > 1) sm90::cluster_sync(block);
@@ -96,10 +99,10 @@ __global__ void __launch_bounds__(hopper_bound<Hopper>, 1)
   sm90::launch_dependents(block);
   sm90::wait_for_previous_kernel(block);
   const warpgroup_scope<on_device> group;
-  if (group.number() == 0) {
+  const int warp = sm90::uniform_warp(block);
+  if (warp < 4) {
     sm90::give_registers<schedule::loader_registers>(group);
-    sm90::one_thread(group, [&](auto thread) { schedule::load(thread, p, work, blockIdx.x / Hopper::cluster, memory); });
-    __syncwarp();
+    if (warp == 0) schedule::load(scope<on_device, 32>{}, p, work, blockIdx.x / Hopper::cluster, memory);
   } else {
     sm90::take_registers<schedule::consumer_registers>(group);
     schedule::consume(group, p, work, blockIdx.x / Hopper::cluster, memory);

@@ -35,6 +35,7 @@ struct hopper_program {
   static constexpr int tile_n = Config::block_tile::n;   ///< of D
   static constexpr int wide_n = tile_n * products;       ///< of the instruction: the products side by side
   static constexpr int group_m = tile_m / sharers;
+  static constexpr int finish_n = tile_n / cluster_k;    ///< columns of D that a block finishes
   static constexpr int blocks = group_m / 64;            ///< instructions along M of one group
   static constexpr int registers = wide_n / 2;           ///< accumulators of a thread and instruction
   static constexpr bool a_k_major = Arguments::a_major == major::k, b_k_major = Arguments::b_major == major::k;
@@ -45,7 +46,8 @@ struct hopper_program {
   static_assert(tile_n % 16 == 0 && wide_n <= 256, "config: N of a warp_specialized tile is a multiple of 16, at most 256, with dual at most 128");
   /// Where two sets of partial sums fit beside the sums, products run while the last ones are added; else block after block.
   static constexpr bool promotes_in_turn = promotes && 3 * blocks * registers > 192;
-  static_assert((promotes_in_turn ? blocks + 1 : promotes ? 3 * blocks : blocks) * registers <= 192, "config: the accumulators of this tile do not fit into the registers");
+  static constexpr int sums = (promotes_in_turn ? blocks + 1 : promotes ? 3 * blocks : blocks) * registers;
+  static_assert(sums <= 192, "config: the accumulators of this tile do not fit into the registers");
   static_assert(Arguments::a_major != major::none && Arguments::b_major != major::none, "gemm: TMA needs a unit stride in both operands");
   static_assert(sizeof(a_type) == 2 || (a_k_major && b_k_major), "gemm: Hopper's 8-bit products need both operands K-major");
 
@@ -61,16 +63,17 @@ struct hopper_program {
   struct state {
     fragments<accumulator, registers, Group> acc[blocks];
     int parity = 0;  ///< of the store buffers
-    int round = 0;   ///< transfers between the blocks along K
+    int round = 0;   ///< exchanges between the blocks along K
+    typename hopper_finish<Arguments, group_m, finish_n, sums>::template fetched<Group> fetched;
   };
   template <class Group>
   struct partial {
     fragments<accumulator, registers, Group> acc[1];
   };
-  using finisher = hopper_finish<Arguments, group_m, tile_n>;
+  using finisher = hopper_finish<Arguments, group_m, finish_n, sums>;
   using scratch = typename finisher::scratch;
-  static_assert(cluster_k == 1 || (cluster_k == 2 && !ping_pong), "config: one or two blocks along K, and two only where the groups share a tile");
-  using exchange = std::conditional_t<cluster_k == 1, no_cluster_sum, cluster_sum<accumulator, registers>>;
+  static_assert(cluster_k == 1 || (cluster_k == 2 && tile_n % 32 == 0), "config: one or two blocks along K, and with two N of the tile is a multiple of 32");
+  using exchange = std::conditional_t<cluster_k == 1, no_cluster_sum, cluster_sum<accumulator, registers / 2>>;
 
   /// Operand as TMA sees it: [batch, rows, columns], columns along memory, boxes of `box_rows` rows and 128 bytes.
   template <class T, class S, int U>
@@ -113,44 +116,33 @@ struct hopper_program {
   /// beyond the extent, which the last block along K may have, is zeros.
   template <class Thread>
   KILN_FN static void load(Thread thread, const parameters& p, tile_index t, int step, slot& s, sm90::barrier& full, int rank) {
-    const auto& x = p.arguments;
-    const int rm = rank_m(rank), rn = rank_n(rank), rk = rank_k(rank), k = (step * cluster_k + rk) * tile_k;
-    const int first_of_plane = rk * cluster_m * cluster_n;
-    const int m = (static_cast<int>(t.row) * cluster_m + rm) * tile_m, n = (static_cast<int>(t.col) * cluster_n + rn) * tile_n;
     const auto fetch = [&](auto sharers, int blocks_mask, const auto& map, void* to, int first, int second, int batch) {
       if constexpr (decltype(sharers)::value == 1) sm90::tma_load(thread, map, to, full, first, second, batch);
       else sm90::tma_load_multicast(thread, map, to, full, static_cast<std::uint16_t>(blocks_mask), first, second, batch);
     };
-    const int a_batch = x.a.strides[0] == 0 ? 0 : static_cast<int>(t.batch);
-    KILN_UNROLL
-    for (int i = 0; i < a_boxes; ++i) {
-      if (cluster_n > 1 && i % cluster_n != rn) continue;
-      constexpr int rows = tile_m / a_boxes, beside = every_nth_bit(cluster_m, cluster_n);
-      const auto to = a_k_major ? s.a.address(i * rows, 0) : s.a.address(0, i * rows);
-      fetch(std::integral_constant<int, cluster_n>{}, beside << (first_of_plane + rm), p.a, to, a_k_major ? k : m + i * rows, a_k_major ? m + i * rows : k, a_batch);
-    }
-    KILN_UNROLL
-    for (int i = 0; i < products * b_boxes; ++i) {
-      if (cluster_m > 1 && i % cluster_m != rm) continue;
-      constexpr int rows = tile_n / b_boxes, below = every_nth_bit(1, cluster_m);
-      const int q = i / b_boxes, part = i % b_boxes * rows, in_slot = q * tile_n + part;
-      const int batch = x.b[q].strides[0] == 0 ? 0 : static_cast<int>(t.batch);
+    const int first_of_plane = rank_k(rank) * cluster_m * cluster_n;
+    constexpr int beside = every_nth_bit(cluster_m, cluster_n), below = every_nth_bit(1, cluster_m);
+    boxes_of_a(p, t, step, rank, [&](int in_slot, int first, int second, int batch) {
+      const auto to = a_k_major ? s.a.address(in_slot, 0) : s.a.address(0, in_slot);
+      fetch(std::integral_constant<int, cluster_n>{}, beside << (first_of_plane + rank_m(rank)), p.a, to, first, second, batch);
+    });
+    boxes_of_b(p, t, step, rank, [&](int q, int in_slot, int first, int second, int batch) {
       const auto to = b_k_major ? s.b.address(in_slot, 0) : s.b.address(0, in_slot);
-      fetch(std::integral_constant<int, cluster_m>{}, below << (first_of_plane + rn * cluster_m), p.b[q], to, b_k_major ? k : n + part, b_k_major ? n + part : k, batch);
-    }
+      fetch(std::integral_constant<int, cluster_m>{}, below << (first_of_plane + rank_n(rank) * cluster_m), p.b[q], to, first, second, batch);
+    });
   }
 
-  /// Starts the products of one slot, into `into[block]`.
+  /// Starts the products of one slot, into `into[block]`. `number` is the group's.
   template <class Group, class Fragments>
-  KILN_FN static void multiply(Group group, const slot& s, Fragments& into, bool add) {
-    multiply_blocks<0, blocks>(group, s, into, add);
+  KILN_FN static void multiply(Group group, int number, const slot& s, Fragments& into, bool add) {
+    multiply_blocks<0, blocks>(group, number, s, into, add);
   }
   /// Those of the blocks [First, First + Count), into `into[block - First]`.
   template <int First, int Count, class Group, class Fragments>
-  KILN_FN static void multiply_blocks(Group group, const slot& s, Fragments& into, bool add) {
+  KILN_FN static void multiply_blocks(Group group, int number, const slot& s, Fragments& into, bool add) {
     constexpr int depth = sm90::wgmma_k<a_type>;
     constexpr auto a_along = a_k_major ? sm90::major::k : sm90::major::mn, b_along = b_k_major ? sm90::major::k : sm90::major::mn;
-    const int row = ping_pong ? 0 : (group.number() - 1) * group_m;
+    const int row = ping_pong ? 0 : number * group_m;
     const auto b = [&] {
       if constexpr (b_k_major) return sm90::k_major_descriptor<swizzle::b128>(group, s.b.storage);
       else return sm90::mn_major_descriptor<swizzle::b128>(group, s.b.storage, tile_k * 128);
@@ -202,52 +194,39 @@ struct hopper_program {
     });
   }
 
+  /// After a segment: brings the tile's sums together, wherever its parts were computed, and runs the epilogue on them.
   template <class Group>
   KILN_FN static void finish(Group group, const parameters& p, const work_order& work, const segment& s, state<Group>& st, scratch& memory,
-                             std::uint32_t& flag, [[maybe_unused]] exchange& others_sums, int rank) {
-    const int g = group.number() - 1, name = g + 1;
-    const auto& x = p.arguments;
-    if constexpr (cluster_k > 1) {
+                             std::uint32_t& flag, [[maybe_unused]] exchange& twin_group, int rank) {
+    if constexpr (cluster_k == 1) {
+      finish_columns(group, p, work, s, st.acc, st, memory, flag, rank);
+    } else {
+      fragments<accumulator, registers / 2, Group> kept[blocks], given;
       constexpr int plane = cluster_m * cluster_n;
-      const int there = rank < plane ? rank + plane : rank - plane;
-      const bool mine = rank_k(rank) == g;
+      const int other = rank < plane ? rank + plane : rank - plane;
       KILN_UNROLL
       for (int b = 0; b < blocks; ++b, ++st.round) {
-        if (mine) others_sums.receive(group, st.acc[b], st.round, there);
-        else others_sums.send(group, st.acc[b], st.round, there);
+        group.each([&](int t) {
+          constexpr int half = tile_n / 4;  // registers of half a product's columns
+          KILN_UNROLL
+          for (int i = 0; i < registers / 2; ++i) {
+            const accumulator* r = st.acc[b].of(t) + i / half * 2 * half + i % half;
+            kept[b].of(t)[i] = rank < plane ? r[0] : r[half], given.of(t)[i] = rank < plane ? r[half] : r[0];
+          }
+        });
+        twin_group.exchange(group, kept[b], given, st.round, other);
       }
-      if (!mine) return;
+      finish_columns(group, p, work, s, kept, st, memory, flag, rank);
     }
-    if (s.parts > 1) {
-      constexpr int all = blocks * registers * 128;  // sums of a group
-      const auto sums = [&](int part, int block) {
-        const std::uint64_t place = (static_cast<std::uint64_t>(s.owner + static_cast<std::uint32_t>(part)) * 2 + (part == 0 ? 1 : 0)) * cluster + static_cast<std::uint32_t>(rank);
-        return reinterpret_cast<accumulator*>(p.split.sums) + (place * sharers + static_cast<std::uint32_t>(ping_pong ? 0 : g)) * all + block * registers * 128;
-      };
-      std::uint32_t* arrived = p.split.arrived + (static_cast<std::uint64_t>(s.tile - work.whole()) * cluster + static_cast<std::uint32_t>(rank)) * sharers + static_cast<std::uint32_t>(ping_pong ? 0 : g);
-      const auto others = static_cast<std::uint32_t>(s.parts - 1);
-      int kept = -1;  // the part whose sums are in registers
-      if ((s.part == 0 || s.parts == 2) && count_parts(group, arrived, 0, flag, name) == others) {
-        kept = s.part;
-      } else {
-        KILN_UNROLL
-        for (int b = 0; b < blocks; ++b) put_sums(group, sums(s.part, b), st.acc[b]);
-        if (count_parts(group, arrived, 1, flag, name) != others) return;
-      }
-      KILN_UNROLL
-      for (int b = 0; b < blocks; ++b) {
-        if (kept < 0) get_sums<false>(group, sums(0, b), st.acc[b]);
-        KILN_NO_UNROLL
-        for (int part = kept < 0 ? 1 : 0; part < s.parts; ++part)
-          if (part != kept) get_sums<true>(group, sums(part, b), st.acc[b]);
-      }
+  }
+  /// Before a segment's last products are done: reads what `finish` will need.
+  template <class Group>
+  KILN_FN static void prepare([[maybe_unused]] Group group, [[maybe_unused]] const parameters& p, [[maybe_unused]] const work_order& work,
+                              [[maybe_unused]] const segment& s, [[maybe_unused]] state<Group>& st, [[maybe_unused]] int rank) {
+    if constexpr (finisher::fetches) {
+      const tile_index t = work.tiles.at(s.tile);
+      finisher::fetch(group, p.arguments, p.stores, t.batch, first_of(tile_of(t, rank), share_of(group), rank), st.fetched);
     }
-    const tile_index t = work.tiles.at(s.tile);
-    const index_t row_tile = static_cast<index_t>(t.row) * cluster_m + rank_m(rank), col_tile = static_cast<index_t>(t.col) * cluster_n + rank_n(rank);
-    const int share = ping_pong ? 0 : g;
-    const coord first{row_tile * tile_m + share * group_m, col_tile * tile_n};
-    finisher::run(group, x, p.stores, t.batch, first, col_tile * finisher::row_parts_of_tile,
-                  (row_tile * sharers + share) * finisher::column_parts_of_group, st.acc, st.parity, memory, name);
   }
   template <class Group>
   KILN_FN static void end(Group group) {
@@ -255,6 +234,85 @@ struct hopper_program {
   }
 
  private:
+  /// Calls `f(place in the slot, coordinates)` for the boxes of A that this block brings, and likewise of B, with the product's number.
+  template <class F>
+  KILN_FN static void boxes_of_a(const parameters& p, tile_index t, int step, int rank, F&& f) {
+    constexpr int rows = tile_m / a_boxes;
+    const int k = step * tile_k, m = (static_cast<int>(t.row) * cluster_m + rank_m(rank)) * tile_m;
+    const int batch = p.arguments.a.strides[0] == 0 ? 0 : static_cast<int>(t.batch);
+    KILN_UNROLL
+    for (int i = 0; i < a_boxes; ++i) {
+      if (cluster_n > 1 && i % cluster_n != rank_n(rank)) continue;
+      f(i * rows, a_k_major ? k : m + i * rows, a_k_major ? m + i * rows : k, batch);
+    }
+  }
+  template <class F>
+  KILN_FN static void boxes_of_b(const parameters& p, tile_index t, int step, int rank, F&& f) {
+    constexpr int rows = tile_n / b_boxes;
+    const int k = step * tile_k, n = (static_cast<int>(t.col) * cluster_n + rank_n(rank)) * tile_n;
+    KILN_UNROLL
+    for (int i = 0; i < products * b_boxes; ++i) {
+      if (cluster_m > 1 && i % cluster_m != rank_m(rank)) continue;
+      const int q = i / b_boxes, part = i % b_boxes * rows;
+      const int batch = p.arguments.b[q].strides[0] == 0 ? 0 : static_cast<int>(t.batch);
+      f(q, q * tile_n + part, b_k_major ? k : n + part, b_k_major ? n + part : k, batch);
+    }
+  }
+
+  /// The tile of this block, counted in tiles.
+  KILN_FN static coord tile_of(const tile_index& t, int rank) {
+    return {static_cast<index_t>(t.row) * cluster_m + rank_m(rank), static_cast<index_t>(t.col) * cluster_n + rank_n(rank)};
+  }
+  /// Which of the groups on this tile.
+  template <class Group>
+  KILN_FN static int share_of(Group group) {
+    return ping_pong ? 0 : group.number() - 1;
+  }
+  /// The first element of what a group finishes of it.
+  KILN_FN static coord first_of(coord tile, int share, int rank) {
+    return {tile.row * tile_m + share * group_m, tile.col * tile_n + rank_k(rank) * finish_n};
+  }
+
+  /// From this block's sums of the segment to D, with those of the tile's other parts.
+  template <class Group, class Sums>
+  KILN_FN static void finish_columns(Group group, const parameters& p, const work_order& work, const segment& s, Sums& acc, state<Group>& st,
+                                     scratch& memory, std::uint32_t& flag, int rank) {
+    const int name = group.number(), share = share_of(group);
+    if (s.parts > 1 && !add_parts(group, p, work, s, acc, flag, name, rank)) return;
+    const tile_index t = work.tiles.at(s.tile);
+    const coord tile = tile_of(t, rank);
+    finisher::run(group, p.arguments, p.stores, t.batch, first_of(tile, share, rank), (tile.col * cluster_k + rank_k(rank)) * finisher::row_parts_of_tile,
+                  (tile.row * sharers + share) * finisher::column_parts_of_group, acc, st.fetched, st.parity, memory, name);
+  }
+  /// Leaves this part's sums in the workspace, or, for the last to come, adds up those of all parts. Whether it was the last.
+  template <class Group, class Sums>
+  KILN_FN static bool add_parts(Group group, const parameters& p, const work_order& work, const segment& s, Sums& acc, std::uint32_t& flag, int name, int rank) {
+    constexpr int of_block = registers / cluster_k * 128, all = blocks * of_block;  // sums of a group
+    const auto share = static_cast<std::uint32_t>(share_of(group)), block_rank = static_cast<std::uint32_t>(rank);
+    const auto sums = [&](int part, int block) {
+      const std::uint64_t place = (static_cast<std::uint64_t>(s.owner + static_cast<std::uint32_t>(part)) * 2 + (part == 0 ? 1 : 0)) * cluster + block_rank;
+      return reinterpret_cast<accumulator*>(p.split.sums) + (place * sharers + share) * all + block * of_block;
+    };
+    std::uint32_t* arrived = p.split.arrived + (static_cast<std::uint64_t>(s.tile - work.whole()) * cluster + block_rank) * sharers + share;
+    const auto others = static_cast<std::uint32_t>(s.parts - 1);
+    int kept = -1;  // the part whose sums are in registers
+    if ((s.part == 0 || s.parts == 2) && count_parts(group, arrived, 0, flag, name) == others) {
+      kept = s.part;
+    } else {
+      KILN_UNROLL
+      for (int b = 0; b < blocks; ++b) put_sums(group, sums(s.part, b), acc[b]);
+      if (count_parts(group, arrived, 1, flag, name) != others) return false;
+    }
+    KILN_UNROLL
+    for (int b = 0; b < blocks; ++b) {
+      if (kept < 0) get_sums<false>(group, sums(0, b), acc[b]);
+      KILN_NO_UNROLL
+      for (int part = kept < 0 ? 1 : 0; part < s.parts; ++part)
+        if (part != kept) get_sums<true>(group, sums(part, b), acc[b]);
+    }
+    return true;
+  }
+
   /// Bits 0, step, 2 step, ... of which there are `count`.
   KILN_FN static constexpr int every_nth_bit(int step, int count) {
     int bits = 0;
