@@ -124,7 +124,7 @@ status reduce(const Executor& ex, const View& view, const tensor<Out, 1, S, U>& 
       const fold<std::remove_const_t<decltype(rest)>, A, Out, take_as_is, Op> last{rest, init,    {},         op,
                                                                                    1,    nullptr, result.data};
       return run_tiles(ex, {.program = "reduce", .schedule = "last block", .bytes = static_cast<double>(needed)}, last,
-                       1);
+                       1, true);
     }
   }
 }

@@ -6,6 +6,7 @@
 /// Of nothing the sum is 0, the maximum -inf, the minimum inf, the largest magnitude 0, the mean NaN. Errors:
 /// bad_shape, bad_stride, null_pointer, overlap.
 #include <kiln/kernel/rows/check.hpp>
+#include <kiln/kernel/rows/columns.hpp>
 #include <kiln/kernel/rows/reduce.hpp>
 #include <kiln/kernel/rows/run.hpp>
 
@@ -47,11 +48,11 @@ status column_reduce(const Executor& ex, const tensor<X, R, S, U>& x, const tens
   KILN_TRY(check_length("out", out, length(x), "the columns of `x`"));
   KILN_TRY(check_apart("out", out, "x", x));
   if (out.empty()) return {};
-  // 4-byte chunks: neighbouring threads of a row make one 128-byte access, and few columns still fill the block.
-  constexpr int width = 4 / static_cast<int>(sizeof(element));
+  constexpr int width = 16 / static_cast<int>(sizeof(element));
   const trace::launch_record record{.program = "column_reduce", .bytes = bytes_of(x, out)};
   const line<Y> to{out.data, out.stride(0)};
-  if (input_of(x).vectors(width)) return run_columns<width, Op>(ex, record, input_of(x), to, count(x), length(x));
+  if (input_of(x).vectors(width) && length(x) % width == 0)
+    return run_columns<width, Op>(ex, record, input_of(x), to, count(x), length(x));
   return run_columns<1, Op>(ex, record, input_of(x), to, count(x), length(x));
 }
 

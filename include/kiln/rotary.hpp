@@ -27,17 +27,17 @@ struct positions_from {
 namespace rows {
 
 template <class T, int R, class S, int U>
-constexpr auto heads_of(const tensor<T, R, S, U>& v) {
+auto heads_of(const tensor<T, R, S, U>& v) {
   return heads_operand<T>{operand_of(pick<R - 2>(v, 0)), v.stride(R - 2)};
 }
 template <class T, int R, class S, int U>
-constexpr auto heads_in(const tensor<T, R, S, U>& v) {
+auto heads_in(const tensor<T, R, S, U>& v) {
   return heads_of(static_cast<tensor<const T, R, S, U>>(v));
 }
 
 template <class T, class S, int U>
 constexpr auto each_vector(const tensor<T, 1, S, U>& v) {
-  return each_row(static_cast<tensor<const std::remove_const_t<T>, 1, S, U>>(v));
+  return line<const std::remove_const_t<T>>{v.data, v.stride(0)};
 }
 
 inline status check_rotary(const rotary_options& o, index_t channels) {
@@ -65,7 +65,7 @@ status run_rotary(const Executor& ex, trace::launch_record record, rotary_operan
   p.frequencies = rotary_frequencies(o.theta, p.width);
   const auto with = [&]<pairing How, int Width>(std::integral_constant<pairing, How>,
                                                 std::integral_constant<int, Width>) {
-    const rotary_program<X, Q, Y, How, Width> program(p);
+    const rotary_program<X, Q, Y, How, Width> program(p, tokens, Executor::on_host);
     return run_items(ex, record, program, program.items(tokens));
   };
   constexpr auto larger = [](std::size_t a, std::size_t b) { return a > b ? a : b; };
@@ -95,7 +95,7 @@ template <class X, class Q, class Y, class In, class Out>
 void set_queries(rotary_operands<X, Q, Y>& p, const In& q, const Out& out) {
   p.q = heads_in(q), p.q_out = heads_of(out);
   p.q_heads = q.extent(In::rank - 2);
-  p.tokens_of_sequence = q.extent(In::rank - 3);
+  p.tokens_of_sequence = elementwise::divisor(q.extent(In::rank - 3));
   p.in_place = static_cast<const void*>(q.data) == static_cast<const void*>(out.data);
 }
 

@@ -3,6 +3,7 @@
 #include <kiln/kernel/rows/check.hpp>
 #include <kiln/kernel/rows/run.hpp>
 #include <kiln/kernel/rows/sampling.hpp>
+#include <kiln/kernel/rows/sampling_long.hpp>
 #include <kiln/kernel/rows/sound.hpp>
 
 namespace kiln {
@@ -14,6 +15,26 @@ struct sampling_options {
   std::uint64_t seed = 0;
   std::uint64_t draw = 0;  ///< which draw of this seed: count up from call to call, or all calls draw alike
 };
+
+namespace rows {
+
+/// Rows that registers hold as other row kernels take them, longer ones by a block each.
+template <class Executor, class X>
+status run_sampling(const Executor& ex, trace::launch_record record, const sampling_program<X>& program, index_t count,
+                    index_t length) {
+  constexpr int width = chunk_width<sampling_program<X>>;
+  const bool vectors = detail::all_vectors(program, length, width);
+  constexpr index_t short_enough = 4096;  // element by element
+  if (length <= (vectors ? one_block::capacity(width) : short_enough))
+    return run(ex, record, program, count, length);
+  record.schedule = "rows, a block of 1024 threads each";
+  const auto columns = static_cast<std::uint32_t>(length);
+  using where = where_of<Executor>;
+  if (vectors) return run_blocks(ex, record, long_sampling_program<where, width, X>{program, columns}, count);
+  return run_blocks(ex, record, long_sampling_program<where, 1, X>{program, columns}, count);
+}
+
+}  // namespace rows
 
 /// out[r] = a column c of row r, drawn with probability softmax(logits / temperature)[c] among those that are left.
 ///
@@ -35,7 +56,8 @@ struct sampling_options {
 /// No rows: success, nothing written. Errors: bad_shape (rows without columns; 2^31 columns or more), bad_stride,
 /// null_pointer, overlap, bad_option (temperature negative or not finite, top_p negative or NaN).
 ///
-/// Rows that registers hold (8192 columns of 16 bits) are read once, longer ones up to 80 times, mostly from L2.
+/// Rows that registers hold (8192 columns of 16 bits) are read once, longer ones twice with a limit of up to 512
+/// elements, three times with one of probability that some thousand reach, and else up to 80 times, mostly from L2.
 template <executor Executor, class X, int R, class S, int U, class T, class ST, int UT>
 status sample_rows(const Executor& ex, const tensor<X, R, S, U>& logits, const tensor<T, 1, ST, UT>& out,
                    sampling_options options = {}, std::int32_t* flag = nullptr) {
@@ -56,10 +78,11 @@ status sample_rows(const Executor& ex, const tensor<X, R, S, U>& logits, const t
     if (out.empty()) return {};
     if (length(logits) < 1 || length(logits) > 0x7fffffff)
       return fail(errc::bad_shape, "operand `logits`: has ", length(logits), " columns, needs 1 to 2147483647");
-    return run(ex, {.program = "sample_rows", .bytes = bytes_of(logits, out)},
-               sampling_program<std::remove_const_t<X>>{input_of(logits), each_row(out), options.temperature,
-                                                        options.top_p, options.top_k, options.seed, options.draw, flag},
-               count(logits), length(logits));
+    const sampling_program<std::remove_const_t<X>> program{
+        input_of(logits), each_row(out), options.temperature, options.top_p,
+        options.top_k,    options.seed,  options.draw,        flag};
+    return run_sampling(ex, {.program = "sample_rows", .bytes = bytes_of(logits, out)}, program, count(logits),
+                        length(logits));
   } else {
     return {};
   }

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <string>
+#include <tuple>
 
 #include "tests/kernel/elementwise/particles.hpp"
 
@@ -170,6 +171,82 @@ TYPED_TEST(records, structs_to_arrays_and_back_are_exact) {
       const auto again = back.values();
       ASSERT_EQ(std::memcmp(again.data(), ps.data(), n * sizeof(particle)), 0);
     }
+}
+
+struct bytes_of_color {
+  using type = std::uint8_t[3];
+};
+struct alpha {
+  using type = std::uint8_t;
+};
+struct half_vector {
+  using type = std::uint16_t[3];
+};
+struct eight_floats {
+  using type = float[8];
+};
+struct pair_of_doubles {
+  using type = double[2];
+};
+struct number {
+  using type = std::uint64_t;
+};
+
+/// Packed structs, out into arrays and back, with every count around a block's.
+template <class Struct, class... Fields, class Test>
+void check_packed(Test& test) {
+  using E = std::decay_t<decltype(test.executor())>;
+  static_assert(sizeof(Struct) == (sizeof(typename Fields::type) + ...));
+  for (const std::size_t n : {1u, 15u, 300u, 1024u, 4099u}) {
+    SCOPED_TRACE(std::to_string(sizeof(Struct)) + " bytes, " + std::to_string(n) + " structs");
+    std::vector<Struct> structs(n);
+    const auto raw = test::uniform<std::int8_t>(n * sizeof(Struct), 21);
+    std::memcpy(static_cast<void*>(structs.data()), raw.data(), raw.size());
+    const auto count = static_cast<index_t>(n);
+    auto& memory = test.template output<unsigned char>(soa_bytes<Fields...>(count), prefill::x55);
+    auto& back = test.template output<Struct>(n, prefill::x55);
+    const auto arrays = [&] {
+      if constexpr (E::on_host)
+        return host_soa_in<Fields...>(memory.data(), count);
+      else
+        return device_soa_in<Fields...>(memory.data(), count);
+    }();
+    ASSERT_TRUE(copy(test.executor(), aos_on<E, const Fields...>(test.input(structs).data(), count), arrays).ok());
+    ASSERT_TRUE(copy(test.executor(), arrays, aos_on<E, Fields...>(back.data(), count)).ok());
+    const auto again = back.values();
+    ASSERT_EQ(std::memcmp(again.data(), structs.data(), raw.size()), 0);
+    // Component c of the first field stands by itself.
+    using first = std::tuple_element_t<0, std::tuple<Fields...>>;
+    using element = std::remove_all_extents_t<typename first::type>;
+    const auto* const begin = reinterpret_cast<const unsigned char*>(arrays.template at<0>(0, 0));
+    const auto all = memory.values();
+    const auto offset = static_cast<std::size_t>(begin - memory.data());
+    for (std::size_t i = 0; i < n; ++i)
+      ASSERT_EQ(std::memcmp(all.data() + offset + i * sizeof(element),
+                            reinterpret_cast<const unsigned char*>(structs.data()) + i * sizeof(Struct), sizeof(element)),
+                0)
+          << i;
+  }
+}
+
+TYPED_TEST(records, packed_structs_of_every_width) {
+  struct color {
+    std::uint8_t c[3], a;
+  };
+  struct halves {
+    std::uint16_t h[3];
+  };
+  struct eight {
+    float f[8];
+  };
+  struct wide {
+    double d[2];
+    std::uint64_t n;
+  };
+  check_packed<color, bytes_of_color, alpha>(*this);
+  check_packed<halves, half_vector>(*this);
+  check_packed<eight, eight_floats>(*this);
+  check_packed<wide, pair_of_doubles, number>(*this);
 }
 
 TYPED_TEST(records, the_same_functor_runs_on_structs) {

@@ -284,6 +284,60 @@ TYPED_TEST(sampled_rows, any_strides_equal_the_packed_copy) {
   }
 }
 
+/// Draws by the program of long rows and by the plain search over the row.
+template <int Width, class X, class Test>
+void check_long(Test& test, const std::vector<X>& x, std::size_t rows, sampling_options o) {
+  using E = std::decay_t<decltype(test.executor())>;
+  SCOPED_TRACE(std::string(name_of<X>()) + ", k " + std::to_string(o.top_k) + ", p " + std::to_string(o.top_p));
+  const auto xv = view_on<E>(test.input(x).data(), rows, x.size() / rows);
+  auto& one = test.template output<std::int32_t>(rows, prefill::x55);
+  auto& two = test.template output<std::int32_t>(rows, prefill::x55);
+  const auto program = [&](auto& out) {
+    return rows::sampling_program<X>{rows::input_of(xv), rows::each_row(view_on<E>(out.data(), rows)), o.temperature,
+                                     o.top_p, o.top_k, o.seed, o.draw, nullptr};
+  };
+  const auto count = rows::count(xv), length = rows::length(xv);
+  ASSERT_TRUE((rows::run_pinned<rows::endless_single, 1>(test.executor(), "sample_rows", program(one), count, length)
+                   .ok()));
+  const rows::long_sampling_program<rows::where_of<E>, Width, X> by_list{program(two),
+                                                                         static_cast<std::uint32_t>(length)};
+  ASSERT_TRUE(rows::run_blocks(test.executor(), {.program = "sample_rows"}, by_list, count).ok());
+  EXPECT_EQ(one.values(), two.values());
+}
+
+// Rows of which the list has all that may be drawn, and rows of which it has too few or too many.
+TYPED_TEST(sampled_rows, long_rows_draw_the_columns_of_the_plain_search) {
+  const std::size_t rows = 2, n = 6000;
+  const auto made = [&](auto f) {
+    std::vector<float> x(rows * n);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(f(i));
+    return x;
+  };
+  const auto even = logits<float>(rows * n, 630, 8);
+  const std::vector<float> all[] = {
+      even,
+      made([](std::size_t) { return 1.5; }),                                           // one tie
+      made([](std::size_t i) { return static_cast<double>(hash(631, i) % 5) - 2; }),   // five, with a zero
+      made([](std::size_t i) { return i % 2 == 0 ? -0.0 : hash(632, i) % 40 == 0 ? 0.25 : 0.0; }),
+      made([](std::size_t i) { return i % 6000 % 100 == 7 ? 3.0 : -INFINITY; }),       // most are impossible
+      made([](std::size_t i) { return i % 6000 == 5999 ? 30.0 : 0.001 * static_cast<double>(hash(633, i) % 1000); }),
+      made([](std::size_t i) { return -1e-3 * static_cast<double>(i % 6000); })};      // sorted
+  std::uint64_t draw = 0;
+  for (const auto& x : all)
+    for (const std::int64_t k : {0, 2, 50, 700, 4500})
+      for (const float p : {1.0f, 0.9f, 0.05f}) {
+        const sampling_options o{.temperature = 0.8f, .top_k = k, .top_p = p, .seed = 634, .draw = ++draw};
+        check_long<4>(*this, x, rows, o);
+        if (k != 50) continue;
+        std::vector<bf16> narrow;
+        for (float v : x) narrow.push_back(bf16(v));
+        check_long<8>(*this, narrow, rows, o);
+        std::vector<f16> half;
+        for (float v : x) half.push_back(f16(v));
+        check_long<1>(*this, half, rows, o);
+      }
+}
+
 // ROW-07
 TYPED_TEST(sampled_rows, counts_beyond_65535_are_all_done) {
   const std::size_t rows = 65537;

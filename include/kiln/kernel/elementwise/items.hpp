@@ -12,7 +12,7 @@
 #include <kiln/kernel/elementwise/divisor.hpp>
 #include <type_traits>
 #if defined(__CUDACC__)
-#include <kiln/kernel/launch.hpp>
+#include <kiln/kernel/hopper_code.hpp>
 #endif
 
 namespace kiln::elementwise {
@@ -113,8 +113,10 @@ __global__ void __launch_bounds__(elementwise_threads) tile_kernel(const __grid_
 #endif
 
 /// Runs `work.tile(scope, shared memory, number)` for all tiles: programs whose threads exchange elements.
+/// `waits_itself`: the program calls `wait_for_previous_kernel`, so that it may be launched while the one before it runs.
 template <executor Executor, class Work>
-status run_tiles(const Executor& ex, const trace::launch_record& what, const Work& work, index_t tiles) {
+status run_tiles(const Executor& ex, const trace::launch_record& what, const Work& work, index_t tiles,
+                 [[maybe_unused]] bool waits_itself = false) {
   if (tiles == 0) return {};
   trace::scope<Executor> watch(ex, what);
   if constexpr (Executor::on_host) {
@@ -128,6 +130,7 @@ status run_tiles(const Executor& ex, const trace::launch_record& what, const Wor
     launch_shape shape;
     shape.grid[0] = min_of(tiles, most_blocks);
     shape.block = elementwise_threads;
+    shape.overlaps_previous = waits_itself && runs_hopper_code();
     return watch.done(launch(ex, what.program, &tile_kernel<Work>, shape, work, tiles));
 #endif
   }

@@ -5,6 +5,7 @@
 /// whole lines on the side of the structs, 32 neighbours of one component at a time on the side of the arrays.
 #include <cstddef>
 #include <kiln/kernel/elementwise/check.hpp>
+#include <kiln/kernel/elementwise/record_blocks.hpp>
 #include <kiln/kernel/elementwise/record_map.hpp>
 #include <kiln/tile/exchange.hpp>
 #include <type_traits>
@@ -166,8 +167,17 @@ status copy_records(const Executor& ex, const From& from, const To& to) {
     constexpr bool gather = is_aos_v<From>;
     const auto& structs = nth_of < gather ? 0 : 1 > (from, to);
     const auto& arrays = nth_of < gather ? 1 : 0 > (from, to);
-    regrouping<gather, std::remove_cvref_t<decltype(structs)>, std::remove_cvref_t<decltype(arrays)>> work{
-        .structs = structs, .arrays = arrays};
+    using aos_type = std::remove_cvref_t<decltype(structs)>;
+    using soa_type = std::remove_cvref_t<decltype(arrays)>;
+    if constexpr (fits_blocks<aos_type>) {
+      using blocks = block_regrouping<gather, aos_type, soa_type>;
+      if (is_aligned(structs.data, 16) && arrays_aligned(arrays, 0, blocks::chunk)) {
+        what.schedule = "blocks of structs";
+        return run_tiles(ex, what, blocks{.structs = structs, .arrays = arrays},
+                         ceil_div<index_t>(from.count, blocks::elements));
+      }
+    }
+    regrouping<gather, aos_type, soa_type> work{.structs = structs, .arrays = arrays};
     work.wide = is_aligned(structs.data, 16);
     what.schedule = "tiles of structs";
     return run_tiles(ex, what, work, ceil_div<index_t>(from.count, work.elements));

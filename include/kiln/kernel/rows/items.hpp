@@ -21,11 +21,13 @@ status run_items(const host_executor& ex, trace::launch_record record, const Pro
 inline namespace KILN_ABI {
 
 inline constexpr int items_block = 256;
+/// Fewer are spread over more multiprocessors in smaller blocks.
+inline constexpr index_t few_items = index_t{1} << 15;
 
 template <class Program>
 __global__ void __launch_bounds__(items_block) items_kernel(const __grid_constant__ Program program, index_t count) {
-  const index_t stride = static_cast<index_t>(gridDim.x) * items_block;
-  for (index_t i = static_cast<index_t>(blockIdx.x) * items_block + threadIdx.x; i < count; i += stride) program.run(i);
+  const index_t stride = static_cast<index_t>(gridDim.x) * blockDim.x;
+  for (index_t i = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) program.run(i);
 }
 
 template <class Program>
@@ -33,9 +35,10 @@ status run_items(const device& ex, trace::launch_record record, const Program& p
   record.schedule = "items, a thread each";
   trace::scope watch(ex, record);
   constexpr index_t most = index_t{1} << 24;  // blocks; longer lists stride over the grid
-  const index_t blocks = min_of<index_t>(ceil_div<index_t>(count, items_block), most);
-  return watch.done(launch(ex, record.program, items_kernel<Program>, {.grid = {blocks, 1, 1}, .block = items_block},
-                           program, count));
+  const int block = count < few_items ? items_block / 4 : items_block;
+  const index_t blocks = min_of<index_t>(ceil_div<index_t>(count, block), most);
+  return watch.done(
+      launch(ex, record.program, items_kernel<Program>, {.grid = {blocks, 1, 1}, .block = block}, program, count));
 }
 
 }  // namespace KILN_ABI

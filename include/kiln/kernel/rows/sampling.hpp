@@ -40,6 +40,14 @@ struct sampling_question {
   enum kind { count_above, count_equal, weight_left } what;
   std::uint32_t key, begin, end;
   std::uint32_t limit;  ///< weight is that of keys above `key`, and of equal ones before this column
+
+  /// What an element in these columns adds.
+  KILN_FN std::uint64_t of(std::uint32_t its_key, float value, std::uint32_t column,
+                           const sampling_weights& weights) const {
+    if (what == count_above) return its_key > key ? 1 : 0;
+    if (what == count_equal) return its_key == key ? 1 : 0;
+    return its_key > key || (its_key == key && column < limit) ? weights(value) : 0;
+  }
 };
 
 /// The steps of one draw.
@@ -78,9 +86,9 @@ class sampling_search {
 
   KILN_FN void answer(std::uint64_t sum) {
     if (step_ == weigh) {
-      above_ = sum;
+      above_ = sum, all_ = sum + ties_ * weight_of_key();
       if (p_ < 1)
-        find_key(likely, ties_ > 0 ? key_ - 1 : key_, share_of(above_ + ties_ * weight_of_key()));
+        find_key(likely, ties_ > 0 ? key_ - 1 : key_, share_of(all_));
       else
         find_limit();
     } else if (step_ == equal || step_ == draw) {
@@ -98,14 +106,27 @@ class sampling_search {
 
   KILN_FN std::uint32_t result() const { return low_; }
 
+  /// The next questions are after a key above which lies less weight than this.
+  KILN_FN bool weighs_keys() const { return step_ == likely; }
+  KILN_FN std::uint64_t wanted() const { return wanted_; }
+  /// Above `key` lies as much as the search for a key wants, or more: it need not look further down.
+  KILN_FN void skip_to(std::uint32_t key) { low_ = max_of(low_, key); }
+
+  /// The weight of all that the first limit leaves: what the answers said, if they have, and `found` otherwise.
+  KILN_FN std::uint64_t weighed(std::uint64_t found) const { return all_ > 0 ? all_ : found; }
+  /// Of `all` weight, what the second limit keeps.
+  KILN_FN std::uint64_t share_of(std::uint64_t all) const {
+    if (!(p_ < 1)) return all;
+    const auto share = static_cast<std::uint64_t>(static_cast<double>(all) * static_cast<double>(p_));
+    return share < 1 ? 1 : share < all ? share : all;
+  }
+  /// The place in `all` weight left that is drawn.
+  KILN_FN std::uint64_t drawn_of(std::uint64_t all) const { return scaled_to(random_, all); }
+
  private:
   enum step { few, weigh, likely, equal, draw };
 
   KILN_FN std::uint64_t weight_of_key() const { return key_ == 0 ? 0 : weights_(Keys::value_of(key_)); }
-  KILN_FN std::uint64_t share_of(std::uint64_t all) const {
-    const auto share = static_cast<std::uint64_t>(static_cast<double>(all) * static_cast<double>(p_));
-    return share < 1 ? 1 : share < all ? share : all;
-  }
 
   /// Keys in (low, top] come into question; nothing lies above the top.
   KILN_FN void find_key(step next, std::uint32_t low, std::uint64_t sum) {
@@ -143,7 +164,7 @@ class sampling_search {
   std::uint64_t random_;
   std::uint32_t top_, key_ = 0;         ///< no element has key 0
   std::uint64_t above_ = 0, ties_ = 0;  ///< sum above the key; how many that equal it are left
-  std::uint64_t wanted_ = 0;
+  std::uint64_t wanted_ = 0, all_ = 0;
   std::uint32_t limit_ = 0, low_ = 0, high_ = 0, middle_ = 0;
   step step_;
 };
@@ -196,10 +217,7 @@ struct sampling_program {
         search.answer(one.reduce_within(
             q.begin, q.end, std::uint64_t{0},
             [=](std::uint64_t a, float v, index_t c) {
-              const std::uint32_t key = keys::of(v);
-              if (q.what == sampling_question::count_above) return a + (key > q.key ? 1 : 0);
-              if (q.what == sampling_question::count_equal) return a + (key == q.key ? 1 : 0);
-              return key > q.key || (key == q.key && c < q.limit) ? a + weights(v) : a;
+              return a + q.of(keys::of(v), v, static_cast<std::uint32_t>(c), weights);
             },
             sum_of{}));
       }
