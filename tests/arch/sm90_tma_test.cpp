@@ -48,7 +48,11 @@ void check_matrix_loads(swizzle pattern) {
       make_tensor_map(map, sm90::matrix_request("a", source.data(), rows, cols, pitch, box_rows, box_cols, pattern))
           .ok());
   const index_t c16 = 16 / static_cast<index_t>(sizeof(T));  // columns that the engine takes are multiples of it
-  const index_t corners[][2] = {{0, 0}, {5, c16}, {20, 192}, {30, 3 * c16}, {-7, -c16}, {36, (cols - 1) / c16 * c16}, {37, 0}, {0, round_up(cols, c16)}, {-24, 0}};
+  const index_t corners[][2] = {{0, 0},     {5, c16},
+                                {20, 192},  {30, 3 * c16},
+                                {-7, -c16}, {36, (cols - 1) / c16 * c16},
+                                {37, 0},    {0, round_up(cols, c16)},
+                                {-24, 0}};
   for (const order o : all_orders) {
     for (const auto& c : corners) {
       const auto s = with_barrier(host.with_order(o, 5).with_checks(), [&](twin::block, storage& m) {
@@ -197,16 +201,23 @@ TEST(tma, coordinates_that_the_engine_does_not_take) {
   const auto load = [&](int column, int row) {
     return said([&](storage& m) { sm90::tma_load(one{}, map, m.tile, m.full, column, row); });
   };
-  const auto store = [&](int column, int row) { return said([&](storage& m) { sm90::tma_store(one{}, map, m.tile, column, row); }); };
-  const auto add = [&](int column, int row) { return said([&](storage& m) { sm90::tma_reduce_add(one{}, map, m.tile, column, row); }); };
+  const auto store = [&](int column, int row) {
+    return said([&](storage& m) { sm90::tma_store(one{}, map, m.tile, column, row); });
+  };
+  const auto add = [&](int column, int row) {
+    return said([&](storage& m) { sm90::tma_reduce_add(one{}, map, m.tile, column, row); });
+  };
   for (const int column : {-3, 1, 34}) {
-    const std::string sentence = "from column " + std::to_string(column) + " of elements of 4 bytes on, TMA needs a multiple of 16 bytes";
+    const std::string sentence =
+        "from column " + std::to_string(column) + " of elements of 4 bytes on, TMA needs a multiple of 16 bytes";
     EXPECT_NE(load(column, 0).find(sentence), std::string::npos) << load(column, 0);
     EXPECT_NE(store(column, 0).find(sentence), std::string::npos) << store(column, 0);
   }
   for (const auto& message : {store(-4, 0), add(-4, 0)})
-    EXPECT_NE(message.find("stores a box at -4 in dimension 0, TMA stores need at least 0"), std::string::npos) << message;
-  EXPECT_NE(store(0, -1).find("stores a box at -1 in dimension 1, TMA stores need at least 0"), std::string::npos) << store(0, -1);
+    EXPECT_NE(message.find("stores a box at -4 in dimension 0, TMA stores need at least 0"), std::string::npos)
+        << message;
+  EXPECT_NE(store(0, -1).find("stores a box at -1 in dimension 1, TMA stores need at least 0"), std::string::npos)
+      << store(0, -1);
 }
 
 TEST(tma, groups_are_drained_oldest_first) {

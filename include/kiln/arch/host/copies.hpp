@@ -156,7 +156,8 @@ class copies : public barriers {
   void check_coordinates(const copy_op& op, bool stores) {
     const int e = op.map.element_bytes;
     if (op.at[0] * std::int64_t{e} % 16 != 0) {
-      stop_for({"copies a box from column ", op.at[0], " of elements of ", e, " bytes on, TMA needs a multiple of 16 bytes"});
+      stop_for({"copies a box from column ", op.at[0], " of elements of ", e,
+                " bytes on, TMA needs a multiple of 16 bytes"});
     }
     for (int d = 0; stores && d < op.map.rank; ++d) {
       if (op.at[d] < 0) stop_for({"stores a box at ", op.at[d], " in dimension ", d, ", TMA stores need at least 0"});

@@ -4,8 +4,8 @@
 ///
 /// One thread issues. Coordinates are in elements, innermost first, and may lie outside the tensor: loads give zero
 /// there, stores leave it alone. The innermost one falls on a multiple of 16 bytes, and those of stores are not negative:
-/// others end the kernel as an illegal instruction, as seen on an H200. Shared addresses are
-/// multiples of 128, under a swizzle of its `swizzle_alignment`.
+/// others end the kernel as an illegal instruction, as seen on an H200. Shared addresses are multiples of 128, under a
+/// swizzle of its `swizzle_alignment`.
 #include <cstdint>
 #include <kiln/arch/host/model.hpp>
 #include <kiln/arch/sm90/barrier.hpp>
