@@ -22,7 +22,7 @@ struct warp_specialized_schedule {
   static constexpr int cluster_m = Program::cluster_m, cluster_n = Program::cluster_n, cluster_k = Program::cluster_k, cluster = Program::cluster;
   static constexpr int groups = Program::groups;
   static constexpr int threads = 128 * (1 + groups);
-  static constexpr int loader_registers = 40, consumer_registers = 232;
+  static constexpr int loader_registers = 24, consumer_registers = 240;
 
   struct shared {
     typename Program::slot slots[Slots];

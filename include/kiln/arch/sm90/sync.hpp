@@ -124,6 +124,19 @@ KILN_FN void cluster_sync(scope<Where, Threads> all) {
   cluster_arrive(all);
   cluster_wait(all);
 }
+/// As `cluster_sync`, but orders nothing beyond what fences have ordered: all blocks have begun, or none needs the others'
+/// shared memory any more. A release would wait for all that a thread has written.
+KILN_HOST_CALLS template <class Where, int Threads>
+KILN_FN void cluster_meet(scope<Where, Threads> all) {
+  static_assert(Threads % 32 == 0, "cluster_meet: whole warps meet");
+  if constexpr (scope<Where, Threads>::host) {
+    cluster_sync(all);
+  } else {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+#endif
+  }
+}
 
 /// Named barrier `name` in [1, 15] of `Count` threads of the block, of which these are some.
 KILN_HOST_CALLS template <int Count, class Where, int Threads>

@@ -144,8 +144,10 @@ struct hopper_finish {
         });
       }
     } else {
+      // Two instructions' rows at a time share what an expression reads for each column, and the barriers.
+      constexpr int together = Rows / 64 % 2 == 0 ? 2 : 1;
       KILN_UNROLL
-      for (int b = 0; b < Rows / 64; ++b) {
+      for (int b = 0; b < Rows / 64; b += together) {
         const coord at{first.row + 64 * b, first.col};
         p.sinks.each([&](const auto& sink, auto number) {
           using sink_type = std::remove_cvref_t<decltype(sink)>;
@@ -155,19 +157,20 @@ struct hopper_finish {
             constexpr int cols = decltype(columns)::value;
             if constexpr (stored_by_rows<sink_type>) {
               using element = typename sink_type::element;
-              if ((maps.usable >> i & 1u) && at.row + 64 <= p.m && at.col + c + cols <= p.n) {
-                const auto values_of = [&](int thread, int r, const place& here_in_d) {
-                  const auto x = pair_of(sums[b].of(thread), r);
-                  if constexpr (fetches && i == fetcher::number) return sink.values(x, here_in_d, values.of(thread)[(b * (Cols / 2) + r) / 2]);
+              if ((maps.usable >> i & 1u) && at.row + 64 * together <= p.m && at.col + c + cols <= p.n) {
+                const auto values_of = [&](int thread, int block, int r, const place& here_in_d) {
+                  const auto x = pair_of(sums[b + block].of(thread), r);
+                  if constexpr (fetches && i == fetcher::number) return sink.values(x, here_in_d, values.of(thread)[((b + block) * (Cols / 2) + r) / 2]);
                   else return sink.values(x, here_in_d);
                 };
-                send<typename sink_type::element>(group, maps.of_sink[i], batch, at, c, values_of,
-                     *reinterpret_cast<shared_tile<element, 64, cols, swizzle_for<element>(Cols)>*>(memory.buffers[parity]), name);
-                parity ^= 1;
+                using buffer = shared_tile<element, 64, cols, swizzle_for<element>(Cols)>;
+                send<element, buffer, together>(group, maps.of_sink[i], batch, at, c, values_of, memory, parity, name);
                 return;
               }
             }
-            put_staged<cols>(group, p, sink, batch, at, c, sums[b], memory, name);
+            KILN_UNROLL
+            for (int block = 0; block < together; ++block)
+              put_staged<cols>(group, p, sink, batch, coord{at.row + 64 * block, at.col}, c, sums[b + block], memory, name);
           };
           KILN_UNROLL
           for (int c = 0; c + most <= Cols; c += most) store(std::integral_constant<int, most>{}, c);
@@ -196,53 +199,73 @@ struct hopper_finish {
   template <class Sink>
   static constexpr int chunk_cols = min_of(Cols, stored_by_rows<Sink> ? 128 / static_cast<int>(sizeof(typename Sink::element)) : 64);
 
-  /// Columns from c on of 64 rows that lie inside D, by TMA: a box for each panel of the buffer. `values_of(thread, r, place)` are
-  /// those to store from the sums in registers r and r + 1.
-  template <class Element, class Group, class Map, class Values, class Buffer>
-  KILN_FN static void send(Group group, const Map& map, index_t batch, coord first, int c, Values&& values_of, Buffer& to, int name) {
-    // The store before the last has read this buffer, and everyone knows.
-    sm90::one_thread(group, [](auto thread) { sm90::tma_wait_read<1>(thread); });
-    sm90::named_sync<128>(group, name);
-    // All values before the first store: a store could change what an expression reads, so loads would wait for it.
+  /// Columns from c on of 64 rows, or of twice 64, that lie inside D, by TMA: a box for each panel of a buffer. `values_of(thread,
+  /// block, r, place)` are those to store from the block's sums in registers r and r + 1. One block takes the buffers in turn.
+  template <class Element, class Buffer, int Together, class Group, class Map, class Values>
+  KILN_FN static void send(Group group, const Map& map, index_t batch, coord first, int c, Values&& values_of, scratch& memory, int& parity, int name) {
+    const auto buffer = [&](int block) -> Buffer& { return *reinterpret_cast<Buffer*>(memory.buffers[Together == 1 ? parity : block]); };
+    // Many values before the first store: a store could change what an expression reads, so loads would wait for it. With two
+    // blocks half the columns at a time, for want of registers.
     using two = vec<Element, 2>;
-    fragments<two, Buffer::cols / 4, Group> x;
-    group.each([&](int thread) {
-      const int t = here(thread) & 127;  // that it is not negative spares the divisions their signs
-      KILN_UNROLL
-      for (int i = 0; i < Buffer::cols / 2; i += 2) {
-        const tile_coord in = wgmma_d(t, i);
-        x.of(thread)[i / 2] = values_of(thread, c / 2 + i, place{batch, first.row + in.row, first.col + c + in.col, 2, true});
-      }
-    });
-    if constexpr (sizeof(two) == 4) {
-      // A warp's 16 rows, 16 columns at a time: matrices of rows 0 to 7 and 8 to 15 of the left half, then of the right.
-      group.template split<32>([&](auto warp) {
-        const int w = here(warp.number()) & 3;
-        KILN_UNROLL
-        for (int i = 0; i < Buffer::cols / 16; ++i) {
-          sm90::stmatrix<4>(
-              warp, [&](int lane) { return to.address(16 * w + lane % 16, 16 * i + lane / 16 * 8); },
-              [&](int lane) { return x.of(32 * w + lane) + 4 * i; });
-        }
-      });
-    } else {
+    constexpr int step = Together > 1 && Buffer::cols % 32 == 0 ? Buffer::cols / 2 : Buffer::cols;
+    KILN_UNROLL
+    for (int part = 0; part < Buffer::cols; part += step) {
+      fragments<two, step / 4, Group> x[Together];
       group.each([&](int thread) {
-        const int t = here(thread) & 127;
+        const int t = here(thread) & 127;  // that it is not negative spares the divisions their signs
         KILN_UNROLL
-        for (int i = 0; i < Buffer::cols / 2; i += 2) {
-          const tile_coord in = wgmma_d(t, i);
-          to.template store<2>(group, t, in.row, in.col, x.of(thread)[i / 2]);
+        for (int i = 0; i < step / 2; i += 2) {
+          KILN_UNROLL
+          for (int block = 0; block < Together; ++block) {
+            const tile_coord in = wgmma_d(t, part / 2 + i);
+            x[block].of(thread)[i / 2] = values_of(thread, block, (c + part) / 2 + i,
+                                                   place{batch, first.row + 64 * block + in.row, first.col + c + in.col, 2, true});
+          }
         }
       });
+      if (part == 0) {
+        // The stores that took these buffers last have read them, and everyone knows.
+        sm90::one_thread(group, [](auto thread) { sm90::tma_wait_read<2 - Together>(thread); });
+        sm90::named_sync<128>(group, name);
+      }
+      KILN_UNROLL
+      for (int block = 0; block < Together; ++block) {
+        Buffer& to = buffer(block);
+        if constexpr (sizeof(two) == 4) {
+          // A warp's 16 rows, 16 columns at a time: matrices of rows 0 to 7 and 8 to 15 of the left half, then of the right.
+          group.template split<32>([&](auto warp) {
+            const int w = here(warp.number()) & 3;
+            KILN_UNROLL
+            for (int i = 0; i < step / 16; ++i) {
+              sm90::stmatrix<4>(
+                  warp, [&](int lane) { return to.address(16 * w + lane % 16, part + 16 * i + lane / 16 * 8); },
+                  [&](int lane) { return x[block].of(32 * w + lane) + 4 * i; });
+            }
+          });
+        } else {
+          group.each([&](int thread) {
+            const int t = here(thread) & 127;
+            KILN_UNROLL
+            for (int i = 0; i < step / 2; i += 2) {
+              const tile_coord in = wgmma_d(t, part / 2 + i);
+              to.template store<2>(group, t, in.row, in.col, x[block].of(thread)[i / 2]);
+            }
+          });
+        }
+      }
     }
     sm90::fence_async(group);
     sm90::named_sync<128>(group, name);
     sm90::one_thread(group, [&](auto thread) {
       KILN_UNROLL
-      for (int i = 0; i < Buffer::panels; ++i)
-        sm90::tma_store(thread, map, to.address(0, i * Buffer::panel_cols), first.col + c + i * Buffer::panel_cols, first.row, batch);
+      for (int block = 0; block < Together; ++block) {
+        KILN_UNROLL
+        for (int i = 0; i < Buffer::panels; ++i)
+          sm90::tma_store(thread, map, buffer(block).address(0, i * Buffer::panel_cols), first.col + c + i * Buffer::panel_cols, first.row + 64 * block, batch);
+      }
       sm90::tma_commit(thread);
     });
+    if constexpr (Together == 1) parity ^= 1;
   }
 
   /// Columns [c, c + Count) of 64 rows: what TMA cannot store, and the edges of D. The sums pass through the buffers, from

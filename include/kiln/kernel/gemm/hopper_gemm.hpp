@@ -54,7 +54,7 @@ struct hopper_gemm {
                      [&](twin::block b) {
                        const warpgroup_scope<on_host> all{0};
                        schedule::load(scope<on_host, 32>{0}, p, work, worker, memory(b));
-                       if (cluster > 1) sm90::cluster_sync(all);
+                       if (cluster > 1) sm90::cluster_meet(all);
                      }),
           twin::role("consumer 0", 128, 128, [&](twin::block b) { consume_on_host({128}, p, work, worker, memory(b)); }),
           twin::role("consumer 1", 256, 128, [&](twin::block b) { consume_on_host({256}, p, work, worker, memory(b)); })));
@@ -65,7 +65,7 @@ struct hopper_gemm {
  private:
   static void consume_on_host(warpgroup_scope<on_host> group, const parameters& p, const work_order& work, std::uint32_t worker, shared& memory) {
     schedule::consume(group, p, work, worker, memory);
-    if (cluster > 1) sm90::cluster_sync(group);
+    if (cluster > 1) sm90::cluster_meet(group);
   }
 };
 
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(hopper_bound<Hopper>, 1)
       if (p.stores.usable >> i & 1u) sm90::tma_prefetch(thread, p.stores.of_sink[i]);
   });
   sm90::fence_barrier_init(block);
-  if constexpr (Hopper::cluster > 1) sm90::cluster_sync(block);
+  if constexpr (Hopper::cluster > 1) sm90::cluster_meet(block);
   else sync(block);
   // The next kernel may set up while this one runs; this one touches memory only when those before it are done.
   sm90::launch_dependents(block);
@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(hopper_bound<Hopper>, 1)
     sm90::take_registers<schedule::consumer_registers>(group);
     schedule::consume(group, p, work, blockIdx.x / Hopper::cluster, memory);
   }
-  if constexpr (Hopper::cluster > 1) sm90::cluster_sync(group);
+  if constexpr (Hopper::cluster > 1) sm90::cluster_meet(group);
 #endif
 }
 

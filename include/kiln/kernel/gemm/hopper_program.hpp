@@ -46,8 +46,8 @@ struct hopper_program {
   static_assert(tile_n % 16 == 0 && wide_n <= 256, "config: N of a warp_specialized tile is a multiple of 16, at most 256, with dual at most 128");
   /// Where two sets of partial sums fit beside the sums, products run while the last ones are added; else block after block.
   static constexpr bool promotes_in_turn = promotes && 3 * blocks * registers > 192;
-  static constexpr int sums = (promotes_in_turn ? blocks + 1 : promotes ? 3 * blocks : blocks) * registers;
-  static_assert(sums <= 192, "config: the accumulators of this tile do not fit into the registers");
+  static constexpr int sum_registers = (promotes_in_turn ? blocks + 1 : promotes ? 3 * blocks : blocks) * registers;
+  static_assert(sum_registers <= 192, "config: the accumulators of this tile do not fit into the registers");
   static_assert(Arguments::a_major != major::none && Arguments::b_major != major::none, "gemm: TMA needs a unit stride in both operands");
   static_assert(sizeof(a_type) == 2 || (a_k_major && b_k_major), "gemm: Hopper's 8-bit products need both operands K-major");
 
@@ -64,13 +64,13 @@ struct hopper_program {
     fragments<accumulator, registers, Group> acc[blocks];
     int parity = 0;  ///< of the store buffers
     int round = 0;   ///< exchanges between the blocks along K
-    typename hopper_finish<Arguments, group_m, finish_n, sums>::template fetched<Group> fetched;
+    typename hopper_finish<Arguments, group_m, finish_n, sum_registers>::template fetched<Group> fetched;
   };
   template <class Group>
   struct partial {
     fragments<accumulator, registers, Group> acc[1];
   };
-  using finisher = hopper_finish<Arguments, group_m, finish_n, sums>;
+  using finisher = hopper_finish<Arguments, group_m, finish_n, sum_registers>;
   using scratch = typename finisher::scratch;
   static_assert(cluster_k == 1 || (cluster_k == 2 && tile_n % 32 == 0), "config: one or two blocks along K, and with two N of the tile is a multiple of 32");
   using exchange = std::conditional_t<cluster_k == 1, no_cluster_sum, cluster_sum<accumulator, registers / 2>>;
@@ -275,21 +275,21 @@ struct hopper_program {
 
   /// From this block's sums of the segment to D, with those of the tile's other parts.
   template <class Group, class Sums>
-  KILN_FN static void finish_columns(Group group, const parameters& p, const work_order& work, const segment& s, Sums& acc, state<Group>& st,
+  KILN_FN static void finish_columns(Group group, const parameters& p, const work_order& work, const segment& s, Sums& total, state<Group>& st,
                                      scratch& memory, std::uint32_t& flag, int rank) {
     const int name = group.number(), share = share_of(group);
-    if (s.parts > 1 && !add_parts(group, p, work, s, acc, flag, name, rank)) return;
+    if (s.parts > 1 && !add_parts(group, p, work, s, total, flag, name, rank)) return;
     const tile_index t = work.tiles.at(s.tile);
     const coord tile = tile_of(t, rank);
     finisher::run(group, p.arguments, p.stores, t.batch, first_of(tile, share, rank), (tile.col * cluster_k + rank_k(rank)) * finisher::row_parts_of_tile,
-                  (tile.row * sharers + share) * finisher::column_parts_of_group, acc, st.fetched, st.parity, memory, name);
+                  (tile.row * sharers + share) * finisher::column_parts_of_group, total, st.fetched, st.parity, memory, name);
   }
   /// Leaves this part's sums in the workspace, or, for the last to come, adds up those of all parts. Whether it was the last.
   template <class Group, class Sums>
-  KILN_FN static bool add_parts(Group group, const parameters& p, const work_order& work, const segment& s, Sums& acc, std::uint32_t& flag, int name, int rank) {
+  KILN_FN static bool add_parts(Group group, const parameters& p, const work_order& work, const segment& s, Sums& total, std::uint32_t& flag, int name, int rank) {
     constexpr int of_block = registers / cluster_k * 128, all = blocks * of_block;  // sums of a group
     const auto share = static_cast<std::uint32_t>(share_of(group)), block_rank = static_cast<std::uint32_t>(rank);
-    const auto sums = [&](int part, int block) {
+    const auto place_of = [&](int part, int block) {
       const std::uint64_t place = (static_cast<std::uint64_t>(s.owner + static_cast<std::uint32_t>(part)) * 2 + (part == 0 ? 1 : 0)) * cluster + block_rank;
       return reinterpret_cast<accumulator*>(p.split.sums) + (place * sharers + share) * all + block * of_block;
     };
@@ -300,15 +300,15 @@ struct hopper_program {
       kept = s.part;
     } else {
       KILN_UNROLL
-      for (int b = 0; b < blocks; ++b) put_sums(group, sums(s.part, b), acc[b]);
+      for (int b = 0; b < blocks; ++b) put_sums(group, place_of(s.part, b), total[b]);
       if (count_parts(group, arrived, 1, flag, name) != others) return false;
     }
     KILN_UNROLL
     for (int b = 0; b < blocks; ++b) {
-      if (kept < 0) get_sums<false>(group, sums(0, b), acc[b]);
+      if (kept < 0) get_sums<false>(group, place_of(0, b), total[b]);
       KILN_NO_UNROLL
       for (int part = kept < 0 ? 1 : 0; part < s.parts; ++part)
-        if (part != kept) get_sums<true>(group, sums(part, b), acc[b]);
+        if (part != kept) get_sums<true>(group, place_of(part, b), total[b]);
     }
     return true;
   }
