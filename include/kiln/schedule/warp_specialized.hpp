@@ -2,11 +2,11 @@
 /// Roles on Hopper: one loader thread fills a ring of slots by TMA, warpgroups of consumers multiply from it, and the blocks
 /// stay for many tiles. The roles meet at two barriers a slot, `full` and `empty`, and nowhere else.
 ///
-/// A program for this schedule has `slot`, `scratch`, `exchange` (a group's shared memory for what blocks of a cluster send each
-/// other, with `setup`), `state<Group>` with accumulators `acc`, `groups`, how many of them share a tile (`sharers`), the blocks of a cluster
-/// (`cluster`, planes of `cluster_m` x `cluster_n`; those of a plane in one line of either axis share loads), whether sums are promoted after each slot (`promotes`, `promotes_in_turn`), `slot_bytes` and
+/// A program for this schedule has `slot`, `scratch`, `state<Group>` with accumulators `acc`, `groups`, how many of them share
+/// a tile (`sharers`), the blocks of a cluster (`cluster_m` x `cluster_n`; those in one line of either axis share loads), whether
+/// sums are promoted after each slot (`promotes`, `promotes_in_turn`), `slot_bytes` and
 ///     load(thread, p, tile, step, slot, full, rank), multiply(group, number, slot, acc, add), settle(acc) after a wait,
-///     prepare(group, p, work, segment, state, rank) some products before finish(group, p, work, segment, state, scratch, flag, exchange, rank),
+///     prepare(group, p, work, segment, state, rank) some products before finish(group, p, work, segment, state, scratch, flag, rank),
 ///     end(group);
 ///     to promote: clear(group, state), promote<Block>(group, state, acc);
 ///     in turn: `blocks`, `partial<Group>`, multiply_blocks<First, Count>(group, number, slot, acc, add).
@@ -19,7 +19,7 @@ namespace kiln {
 
 template <class Program, int Slots>
 struct warp_specialized_schedule {
-  static constexpr int cluster_m = Program::cluster_m, cluster_n = Program::cluster_n, cluster_k = Program::cluster_k, cluster = Program::cluster;
+  static constexpr int cluster_m = Program::cluster_m, cluster_n = Program::cluster_n, cluster = cluster_m * cluster_n;
   static constexpr int groups = Program::groups;
   static constexpr int threads = 128 * (1 + groups);
   static constexpr int loader_registers = 24, consumer_registers = 240;
@@ -29,7 +29,6 @@ struct warp_specialized_schedule {
     typename Program::scratch scratch[groups];
     sm90::barrier full[Slots], empty[Slots];
     std::uint32_t flag[groups];  ///< of the program's own use, one word a group
-    typename Program::exchange exchange[groups];
   };
 
   template <class Where>
@@ -42,7 +41,6 @@ struct warp_specialized_schedule {
       sm90::init(thread, memory.full[s], 1);
       sm90::init(thread, memory.empty[s], Program::sharers * (cluster_m + cluster_n - 1));
     }
-    for (auto& e : memory.exchange) e.setup(thread);
   }
 
   /// The loader: waits for a slot to be empty everywhere it writes to, announces the bytes, starts the copies. A whole warp
@@ -55,14 +53,12 @@ struct warp_specialized_schedule {
     auto place = work.begin(worker);
     for (segment s; work.next(place, s);) {
       const tile_index tile = work.tiles.at(s.tile);
-      // Blocks along K take one half of the segment each.
-      const int first = cluster_k * s.first + Program::rank_k(rank) * s.steps;
       KILN_NO_UNROLL
       for (int step = 0; step < s.steps; ++step, at.next()) {
         sm90::wait(warp, memory.empty[at.slot], at.parity);
         sm90::one_thread(warp, [&](auto thread) {
           sm90::arrive_expect_bytes(thread, memory.full[at.slot], Program::slot_bytes);
-          Program::load(thread, p, tile, first + step, memory.slots[at.slot], memory.full[at.slot], rank);
+          Program::load(thread, p, tile, s.first + step, memory.slots[at.slot], memory.full[at.slot], rank);
         });
       }
     }
@@ -107,7 +103,7 @@ struct warp_specialized_schedule {
       } else {
         multiply(group, number, s.steps, at, memory, state, rank, prepare, issued);
       }
-      Program::finish(group, p, work, s, state, memory.scratch[number], memory.flag[number], memory.exchange[number], rank);
+      Program::finish(group, p, work, s, state, memory.scratch[number], memory.flag[number], rank);
     }
     Program::end(group);
   }
@@ -205,8 +201,7 @@ struct warp_specialized_schedule {
       sm90::one_thread(group, [&](auto thread) { sm90::arrive(thread, empty); });
     } else {
       group.each([&](int t) {
-        const bool in_line = t / cluster_m == rank / cluster_m ||
-                             (t % cluster_m == rank % cluster_m && t / (cluster_m * cluster_n) == rank / (cluster_m * cluster_n));
+        const bool in_line = t % cluster_m == rank % cluster_m || t / cluster_m == rank / cluster_m;
         if (t < cluster && in_line) sm90::arrive_at(scope<Where, 1>{group.first + t}, empty, t);
       });
     }

@@ -54,28 +54,5 @@ TYPED_TEST(gemm_hopper_shapes, blocks_of_rows_promoted_in_turn) {
   expect_under_watch<e4m3, e4m3, bf16, by_rows, by_columns, config<tile<256, 128, 128>, stages<2>, cluster<2>, warp_specialized>>(*this, 77);
 }
 
-// K of 1, 136 and 72 give the second block along K nothing, an even share, and nothing but zeros in its last slice.
-TYPED_TEST(gemm_hopper_shapes, two_blocks_along_k) {
-  expect_under_watch<bf16, bf16, bf16, by_rows, by_columns, config<tile<128, 96, 64>, stages<2>, cluster<1, 1, 2>, warp_specialized>>(*this, 80);
-}
-TYPED_TEST(gemm_hopper_shapes, two_blocks_along_k_with_two_instructions_of_rows) {
-  expect_under_watch<f16, f16, float, by_columns, by_rows, config<tile<256, 64, 64>, stages<2>, cluster<1, 1, 2>, warp_specialized>>(*this, 81);
-}
-TYPED_TEST(gemm_hopper_shapes, planes_that_share_loads_along_k) {
-  expect_under_watch<bf16, bf16, float, by_rows, by_columns, config<tile<128, 32, 64>, stages<2>, cluster<2, 1, 2>, warp_specialized>>(*this, 82);
-}
-TYPED_TEST(gemm_hopper_shapes, four_blocks_share_loads_in_two_planes) {
-  expect_under_watch<f16, f16, f16, by_rows, by_columns, config<tile<128, 64, 64>, stages<2>, cluster<2, 2, 2>, warp_specialized>>(*this, 83);
-}
-TYPED_TEST(gemm_hopper_shapes, int8_along_k) {
-  expect_under_watch<std::int8_t, std::int8_t, std::int32_t, by_rows, by_columns, config<tile<128, 64, 128>, stages<2>, cluster<1, 1, 2>, warp_specialized>>(*this, 84);
-}
-TYPED_TEST(gemm_hopper_shapes, tiles_in_turn_along_k) {
-  expect_under_watch<f16, f16, f16, by_rows, by_columns, config<tile<64, 64, 64>, stages<2>, cluster<1, 1, 2>, ping_pong, warp_specialized>>(*this, 86);
-}
-TYPED_TEST(gemm_hopper_shapes, promoted_sums_along_k) {
-  expect_under_watch<e4m3, e4m3, bf16, by_rows, by_columns, config<tile<128, 64, 128>, stages<2>, cluster<1, 1, 2>, warp_specialized>>(*this, 85);
-}
-
 }  // namespace
 }  // namespace kiln::test

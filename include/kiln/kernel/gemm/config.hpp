@@ -20,12 +20,11 @@ template <int M, int N>
 struct warp_tile {
   static constexpr int m = M, n = N;
 };
-/// M x N x K blocks (`warp_specialized`). Those along M and N have neighbouring tiles: by multicast, those along M share the loads
-/// of B, those along N the loads of A. Two along K have the same tile and every other slice of K, and add up their sums through
-/// distributed shared memory: for problems of few tiles, whose blocks then load less.
-template <int M, int N = 1, int K = 1>
+/// M x N blocks with neighbouring tiles (`warp_specialized`): by multicast, those along M share the loads of B, those along N
+/// the loads of A.
+template <int M, int N = 1>
 struct cluster {
-  static constexpr int m = M, n = N, k = K;
+  static constexpr int m = M, n = N;
 };
 
 /// 8-bit floats: add the unit's sums to float32 registers every 128 elements of K (the default), or leave them in the unit,
@@ -68,8 +67,8 @@ template <int M, int N>
 inline constexpr bool is_warp_tile<warp_tile<M, N>> = true;
 template <class T>
 inline constexpr bool is_cluster = false;
-template <int M, int N, int K>
-inline constexpr bool is_cluster<cluster<M, N, K>> = true;
+template <int M, int N>
+inline constexpr bool is_cluster<cluster<M, N>> = true;
 template <class T>
 inline constexpr bool is_accumulation = std::is_same_v<T, promoted> || std::is_same_v<T, fast_accumulation>;
 template <class T>

@@ -38,10 +38,9 @@ template <class Kernel>
 const char* name_of_kernel() {
   static const std::string name = [] {
     std::string s = Kernel::schedule_name;
-    s += " " + std::to_string(Kernel::tile_m / Kernel::cluster_m) + "x" + std::to_string(Kernel::tile_n / Kernel::cluster_n) + "x" + std::to_string(Kernel::tile_k / Kernel::cluster_k);
+    s += " " + std::to_string(Kernel::tile_m / Kernel::cluster_m) + "x" + std::to_string(Kernel::tile_n / Kernel::cluster_n) + "x" + std::to_string(Kernel::tile_k);
     s += ", " + std::to_string(Kernel::slots) + (Kernel::slots == 1 ? " stage" : " stages");
-    if (Kernel::cluster > 1) s += ", cluster " + std::to_string(Kernel::cluster_m) + (Kernel::cluster_n > 1 || Kernel::cluster_k > 1 ? "x" + std::to_string(Kernel::cluster_n) : "") +
-                               (Kernel::cluster_k > 1 ? "x" + std::to_string(Kernel::cluster_k) : "");
+    if (Kernel::cluster > 1) s += ", cluster " + std::to_string(Kernel::cluster_m) + (Kernel::cluster_n > 1 ? "x" + std::to_string(Kernel::cluster_n) : "");
     return s + ", " + Kernel::instructions_name;
   }();
   return name.c_str();

@@ -21,12 +21,12 @@ struct hopper_gemm {
   static constexpr int sinks = Arguments::sink_count;
   static constexpr int slots = Config::slots;
   static constexpr const char *schedule_name = Config::ping_pong ? "warp_specialized, ping-pong," : "warp_specialized", *instructions_name = "sm90";
-  static constexpr int cluster_m = program::cluster_m, cluster_n = program::cluster_n, cluster_k = program::cluster_k, cluster = program::cluster, resident = 1, threads = schedule::threads;
+  static constexpr int cluster_m = program::cluster_m, cluster_n = program::cluster_n, cluster = program::cluster, resident = 1, threads = schedule::threads;
   static constexpr int tile_m = program::tile_m * cluster_m, tile_n = program::tile_n * cluster_n;  ///< of a worker
-  static constexpr int tile_k = program::tile_k * cluster_k;
+  static constexpr int tile_k = program::tile_k;
   static constexpr int alignment = 1024;
   static constexpr index_t shared_bytes = static_cast<index_t>(sizeof(shared)) + alignment;
-  static constexpr index_t row_parts_of_tile = program::finisher::row_parts_of_tile * cluster_n * cluster_k;
+  static constexpr index_t row_parts_of_tile = program::finisher::row_parts_of_tile * cluster_n;
   static constexpr index_t column_parts_of_tile = program::finisher::column_parts_of_group * program::sharers * cluster_m;
   static_assert(shared_bytes <= 232448, "config: the slots of this tile and its stages need more than the 227 KB of shared memory of a block");
 

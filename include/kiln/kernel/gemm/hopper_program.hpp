@@ -4,7 +4,6 @@
 #include <kiln/kernel/gemm/arguments.hpp>
 #include <kiln/kernel/gemm/config.hpp>
 #include <kiln/kernel/gemm/hopper_finish.hpp>
-#include <kiln/schedule/cluster_sum.hpp>
 #include <kiln/schedule/split.hpp>
 #include <kiln/schedule/work_order.hpp>
 #include <kiln/tile/shared_tile.hpp>
@@ -27,15 +26,13 @@ struct hopper_program {
   using accumulator = typename Arguments::accumulator;
   using parameters = hopper_parameters<Arguments, Where>;
   static constexpr int products = Arguments::products, groups = 2;
-  static constexpr int cluster_m = Config::block_cluster::m, cluster_n = Config::block_cluster::n, cluster_k = Config::block_cluster::k;
-  static constexpr int cluster = cluster_m * cluster_n * cluster_k;
+  static constexpr int cluster_m = Config::block_cluster::m, cluster_n = Config::block_cluster::n, cluster = cluster_m * cluster_n;
   static constexpr bool ping_pong = Config::ping_pong;
   static constexpr int sharers = ping_pong ? 1 : groups;  ///< groups that work on one tile
   static constexpr int tile_m = Config::block_tile::m, tile_k = Config::block_tile::k;
   static constexpr int tile_n = Config::block_tile::n;   ///< of D
   static constexpr int wide_n = tile_n * products;       ///< of the instruction: the products side by side
   static constexpr int group_m = tile_m / sharers;
-  static constexpr int finish_n = tile_n / cluster_k;    ///< columns of D that a block finishes
   static constexpr int blocks = group_m / 64;            ///< instructions along M of one group
   static constexpr int registers = wide_n / 2;           ///< accumulators of a thread and instruction
   static constexpr bool a_k_major = Arguments::a_major == major::k, b_k_major = Arguments::b_major == major::k;
@@ -63,17 +60,14 @@ struct hopper_program {
   struct state {
     fragments<accumulator, registers, Group> acc[blocks];
     int parity = 0;  ///< of the store buffers
-    int round = 0;   ///< exchanges between the blocks along K
-    typename hopper_finish<Arguments, group_m, finish_n, sum_registers>::template fetched<Group> fetched;
+    typename hopper_finish<Arguments, group_m, tile_n, sum_registers>::template fetched<Group> fetched;
   };
   template <class Group>
   struct partial {
     fragments<accumulator, registers, Group> acc[1];
   };
-  using finisher = hopper_finish<Arguments, group_m, finish_n, sum_registers>;
+  using finisher = hopper_finish<Arguments, group_m, tile_n, sum_registers>;
   using scratch = typename finisher::scratch;
-  static_assert(cluster_k == 1 || (cluster_k == 2 && tile_n % 32 == 0), "config: one or two blocks along K, and with two N of the tile is a multiple of 32");
-  using exchange = std::conditional_t<cluster_k == 1, no_cluster_sum, cluster_sum<accumulator, registers / 2>>;
 
   /// Operand as TMA sees it: [batch, rows, columns], columns along memory, boxes of `box_rows` rows and 128 bytes.
   template <class T, class S, int U>
@@ -109,26 +103,23 @@ struct hopper_program {
 
   /// Where in its worker's tile, in tiles, the block of this rank is.
   KILN_FN static constexpr int rank_m(int rank) { return rank % cluster_m; }
-  KILN_FN static constexpr int rank_n(int rank) { return rank / cluster_m % cluster_n; }
-  KILN_FN static constexpr int rank_k(int rank) { return cluster_k == 1 ? 0 : rank / (cluster_m * cluster_n); }
+  KILN_FN static constexpr int rank_n(int rank) { return rank / cluster_m; }
 
-  /// The boxes that this block brings: those of A also to the blocks beside it along N, those of B to those along M. A slice of K
-  /// beyond the extent, which the last block along K may have, is zeros.
+  /// The boxes that this block brings: those of A also to the blocks beside it along N, those of B to those along M.
   template <class Thread>
   KILN_FN static void load(Thread thread, const parameters& p, tile_index t, int step, slot& s, sm90::barrier& full, int rank) {
     const auto fetch = [&](auto sharers, int blocks_mask, const auto& map, void* to, int first, int second, int batch) {
       if constexpr (decltype(sharers)::value == 1) sm90::tma_load(thread, map, to, full, first, second, batch);
       else sm90::tma_load_multicast(thread, map, to, full, static_cast<std::uint16_t>(blocks_mask), first, second, batch);
     };
-    const int first_of_plane = rank_k(rank) * cluster_m * cluster_n;
     constexpr int beside = every_nth_bit(cluster_m, cluster_n), below = every_nth_bit(1, cluster_m);
     boxes_of_a(p, t, step, rank, [&](int in_slot, int first, int second, int batch) {
       const auto to = a_k_major ? s.a.address(in_slot, 0) : s.a.address(0, in_slot);
-      fetch(std::integral_constant<int, cluster_n>{}, beside << (first_of_plane + rank_m(rank)), p.a, to, first, second, batch);
+      fetch(std::integral_constant<int, cluster_n>{}, beside << rank_m(rank), p.a, to, first, second, batch);
     });
     boxes_of_b(p, t, step, rank, [&](int q, int in_slot, int first, int second, int batch) {
       const auto to = b_k_major ? s.b.address(in_slot, 0) : s.b.address(0, in_slot);
-      fetch(std::integral_constant<int, cluster_m>{}, below << (first_of_plane + rank_n(rank) * cluster_m), p.b[q], to, first, second, batch);
+      fetch(std::integral_constant<int, cluster_m>{}, below << (rank_n(rank) * cluster_m), p.b[q], to, first, second, batch);
     });
   }
 
@@ -194,30 +185,16 @@ struct hopper_program {
     });
   }
 
-  /// After a segment: brings the tile's sums together, wherever its parts were computed, and runs the epilogue on them.
+  /// After a segment: with the sums of the tile's other parts, from this block's sums to D.
   template <class Group>
   KILN_FN static void finish(Group group, const parameters& p, const work_order& work, const segment& s, state<Group>& st, scratch& memory,
-                             std::uint32_t& flag, [[maybe_unused]] exchange& twin_group, int rank) {
-    if constexpr (cluster_k == 1) {
-      finish_columns(group, p, work, s, st.acc, st, memory, flag, rank);
-    } else {
-      fragments<accumulator, registers / 2, Group> kept[blocks], given;
-      constexpr int plane = cluster_m * cluster_n;
-      const int other = rank < plane ? rank + plane : rank - plane;
-      KILN_UNROLL
-      for (int b = 0; b < blocks; ++b, ++st.round) {
-        group.each([&](int t) {
-          constexpr int half = tile_n / 4;  // registers of half a product's columns
-          KILN_UNROLL
-          for (int i = 0; i < registers / 2; ++i) {
-            const accumulator* r = st.acc[b].of(t) + i / half * 2 * half + i % half;
-            kept[b].of(t)[i] = rank < plane ? r[0] : r[half], given.of(t)[i] = rank < plane ? r[half] : r[0];
-          }
-        });
-        twin_group.exchange(group, kept[b], given, st.round, other);
-      }
-      finish_columns(group, p, work, s, kept, st, memory, flag, rank);
-    }
+                             std::uint32_t& flag, int rank) {
+    const int name = group.number(), share = share_of(group);
+    if (s.parts > 1 && !add_parts(group, p, work, s, st.acc, flag, name, rank)) return;
+    const tile_index t = work.tiles.at(s.tile);
+    const coord tile = tile_of(t, rank);
+    finisher::run(group, p.arguments, p.stores, t.batch, first_of(tile, share), tile.col * finisher::row_parts_of_tile,
+                  (tile.row * sharers + share) * finisher::column_parts_of_group, st.acc, st.fetched, st.parity, memory, name);
   }
   /// Before a segment's last products are done: reads what `finish` will need.
   template <class Group>
@@ -225,7 +202,7 @@ struct hopper_program {
                               [[maybe_unused]] const segment& s, [[maybe_unused]] state<Group>& st, [[maybe_unused]] int rank) {
     if constexpr (finisher::fetches) {
       const tile_index t = work.tiles.at(s.tile);
-      finisher::fetch(group, p.arguments, p.stores, t.batch, first_of(tile_of(t, rank), share_of(group), rank), st.fetched);
+      finisher::fetch(group, p.arguments, p.stores, t.batch, first_of(tile_of(t, rank), share_of(group)), st.fetched);
     }
   }
   template <class Group>
@@ -269,25 +246,12 @@ struct hopper_program {
     return ping_pong ? 0 : group.number() - 1;
   }
   /// The first element of what a group finishes of it.
-  KILN_FN static coord first_of(coord tile, int share, int rank) {
-    return {tile.row * tile_m + share * group_m, tile.col * tile_n + rank_k(rank) * finish_n};
-  }
+  KILN_FN static coord first_of(coord tile, int share) { return {tile.row * tile_m + share * group_m, tile.col * tile_n}; }
 
-  /// From this block's sums of the segment to D, with those of the tile's other parts.
-  template <class Group, class Sums>
-  KILN_FN static void finish_columns(Group group, const parameters& p, const work_order& work, const segment& s, Sums& total, state<Group>& st,
-                                     scratch& memory, std::uint32_t& flag, int rank) {
-    const int name = group.number(), share = share_of(group);
-    if (s.parts > 1 && !add_parts(group, p, work, s, total, flag, name, rank)) return;
-    const tile_index t = work.tiles.at(s.tile);
-    const coord tile = tile_of(t, rank);
-    finisher::run(group, p.arguments, p.stores, t.batch, first_of(tile, share, rank), (tile.col * cluster_k + rank_k(rank)) * finisher::row_parts_of_tile,
-                  (tile.row * sharers + share) * finisher::column_parts_of_group, total, st.fetched, st.parity, memory, name);
-  }
   /// Leaves this part's sums in the workspace, or, for the last to come, adds up those of all parts. Whether it was the last.
   template <class Group, class Sums>
   KILN_FN static bool add_parts(Group group, const parameters& p, const work_order& work, const segment& s, Sums& total, std::uint32_t& flag, int name, int rank) {
-    constexpr int of_block = registers / cluster_k * 128, all = blocks * of_block;  // sums of a group
+    constexpr int of_block = registers * 128, all = blocks * of_block;  // sums of a group
     const auto share = static_cast<std::uint32_t>(share_of(group)), block_rank = static_cast<std::uint32_t>(rank);
     const auto place_of = [&](int part, int block) {
       const std::uint64_t place = (static_cast<std::uint64_t>(s.owner + static_cast<std::uint32_t>(part)) * 2 + (part == 0 ? 1 : 0)) * cluster + block_rank;

@@ -19,7 +19,7 @@ struct ring_gemm {
   static constexpr const char* schedule_name = slots == 1 ? "serial" : "multistage";
   static constexpr const char* instructions_name = std::is_same_v<typename Config::instruction_set, instructions::simt> ? "simt" : "sm80";
   static constexpr int tile_m = program::tile_m, tile_n = program::tile_n, tile_k = program::tile_k;
-  static constexpr int cluster_m = 1, cluster_n = 1, cluster_k = 1, cluster = 1, resident = 2;
+  static constexpr int cluster_m = 1, cluster_n = 1, cluster = 1, resident = 2;
   /// Blocks that the registers must have room for. 0 leaves it to the assembler, which for scalar products would rather
   /// spill than give up a block.
   static constexpr int least_resident = std::is_same_v<typename Config::instruction_set, instructions::simt> ? 1 : 0;

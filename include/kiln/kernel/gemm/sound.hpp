@@ -45,7 +45,6 @@ enum class gemm_mistake {
   hopper_k,
   hopper_registers,
   hopper_boxes,
-  hopper_along_k,
   no_driver,
   not_a_list,
   not_a_problem,
@@ -93,7 +92,6 @@ struct sound_gemm {
   static_assert(M != hopper_k, "config: K of a warp_specialized tile is 128 bytes of the operands: 64 elements of 16 bits, 128 of 8");
   static_assert(M != hopper_registers, "config: the accumulators of this tile do not fit into the registers");
   static_assert(M != hopper_boxes, "config: the loads do not share out over the cluster; take cluster<1> or <2>, and where A lies by columns or B by rows, 64 of M or N a block");
-  static_assert(M != hopper_along_k, "config: a cluster has one or two blocks along K; with two, N of the tile is a multiple of 32");
   static_assert(M != no_driver, "gemm: to run warp_specialized on the host, #include <kiln/arch/host/driver.hpp> before the call");
   static_assert(M != not_a_list, "gemm_grouped: the problems are a list, such as a std::vector of them, or a pointer and a count");
   static_assert(M != not_a_problem, "gemm_grouped: the list holds what gemm_problem(a, b, sinks...) makes");
@@ -213,7 +211,7 @@ constexpr gemm_mistake mistake_of_hopper() {
   constexpr int m64 = tile::m / (64 * sharers);  // tiles of 64 rows, and sets of partial sums of 8-bit floats
   constexpr int sums = !(fp8 && Config::promoted) ? m64 : 3 * m64 * wide_n / 2 <= 192 ? 3 * m64 : m64 + 1;
   using blocks = typename Config::block_cluster;
-  constexpr int cm = blocks::m, cn = blocks::n, ck = blocks::k, products = Arguments::products;
+  constexpr int cm = blocks::m, cn = blocks::n, products = Arguments::products;
   constexpr int a_boxes = Arguments::a_major == major::k ? cn : tile::m / panel;
   constexpr int b_boxes = Arguments::b_major != major::k ? tile::n / panel : cm > products ? cm / products : 1;
   if constexpr (!one_type && !fp8) return hopper_types;
@@ -222,9 +220,8 @@ constexpr gemm_mistake mistake_of_hopper() {
   else if constexpr (tile::m % (64 * sharers) != 0 || tile::m < 64 * sharers) return hopper_m;
   else if constexpr (tile::n % 16 != 0 || wide_n > 256 || wide_n < 16) return hopper_n;
   else if constexpr (tile::k * bytes != 128) return hopper_k;
-  else if constexpr (ck < 1 || ck > 2 || (ck == 2 && tile::n % 32 != 0)) return hopper_along_k;
   else if constexpr (sums * wide_n / 2 > 192) return hopper_registers;
-  else if constexpr (cm < 1 || cn < 1 || cm * cn * ck > 8 || (Arguments::b_major == major::mn && tile::n % panel != 0)) return hopper_boxes;
+  else if constexpr (cm < 1 || cn < 1 || cm * cn > 8 || (Arguments::b_major == major::mn && tile::n % panel != 0)) return hopper_boxes;
   else if constexpr (a_boxes % cn != 0 || products * b_boxes % cm != 0 || tile::m % (8 * a_boxes) != 0 || tile::n % (8 * b_boxes) != 0) return hopper_boxes;
   else if constexpr (Arguments::a_major == major::k && tile::m / a_boxes > 256) return hopper_boxes;  // TMA's boxes have at most 256 rows
   else {
