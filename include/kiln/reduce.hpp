@@ -19,6 +19,14 @@ constexpr void check_reducible() {
   static_assert(is_floating_v<element> && !std::is_same_v<element, double>,
                 "reductions read and write float, f16, bf16, e4m3 and e5m2");
 }
+/// Columns of a thread, where rows are made of whole aligned chunks.
+template <class T>
+inline constexpr int chunk_of_columns = 16 / static_cast<int>(sizeof(T));
+template <class X, int R, class S, int U>
+bool moves_chunks(const tensor<X, R, S, U>& x) {
+  constexpr int width = chunk_of_columns<std::remove_const_t<X>>;
+  return input_of(x).vectors(width) && length(x) % width == 0;
+}
 }  // namespace rows
 
 /// out[r] = the reduction of row r: `row_reduce<reduction::sum>(ex, x, out)`.
@@ -36,6 +44,26 @@ status row_reduce(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<
              row_reduce_program<std::remove_const_t<X>, Y, Op>{input_of(x), each_row(out)}, count(x), length(x));
 }
 
+#if defined(__CUDACC__)
+inline namespace KILN_ABI {
+/// Bytes of scratch memory with which `column_reduce` on the current GPU is fastest; 0 for most shapes. The executor
+/// carries it, 256-byte aligned. With less, a matrix of many rows and few columns takes longer.
+template <class X, int R, class S, int U>
+std::size_t column_reduce_workspace_size(const tensor<X, R, S, U>& x) {
+  using namespace rows;
+  using element = std::remove_const_t<X>;
+  if (x.empty()) return 0;
+  const auto bytes = [&]<int Width>(std::integral_constant<int, Width>) {
+    using program = column_reduce_program<on_device, Width, element, float, reduction::sum>;
+    const int log_splits = shape_on_device<program>(count(x), ceil_div<index_t>(length(x), Width)).log_splits;
+    return log_splits > 0 ? sizeof(float) * static_cast<std::size_t>(length(x) << log_splits) : std::size_t{0};
+  };
+  if (moves_chunks(x)) return bytes(std::integral_constant<int, chunk_of_columns<element>>{});
+  return bytes(std::integral_constant<int, 1>{});
+}
+}  // namespace KILN_ABI
+#endif
+
 /// out[c] = the reduction of column c over all rows: `column_reduce<reduction::amax>(ex, x, out)`.
 template <reduction Op, executor Executor, class X, int R, class S, int U, class Y, class SY, int UY>
 status column_reduce(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Y, 1, SY, UY>& out) {
@@ -48,11 +76,10 @@ status column_reduce(const Executor& ex, const tensor<X, R, S, U>& x, const tens
   KILN_TRY(check_length("out", out, length(x), "the columns of `x`"));
   KILN_TRY(check_apart("out", out, "x", x));
   if (out.empty()) return {};
-  constexpr int width = 16 / static_cast<int>(sizeof(element));
   const trace::launch_record record{.program = "column_reduce", .bytes = bytes_of(x, out)};
   const line<Y> to{out.data, out.stride(0)};
-  if (input_of(x).vectors(width) && length(x) % width == 0)
-    return run_columns<width, Op>(ex, record, input_of(x), to, count(x), length(x));
+  if (moves_chunks(x))
+    return run_columns<chunk_of_columns<element>, Op>(ex, record, input_of(x), to, count(x), length(x));
   return run_columns<1, Op>(ex, record, input_of(x), to, count(x), length(x));
 }
 

@@ -18,19 +18,18 @@ struct sampling_options {
 
 namespace rows {
 
-/// Rows that registers hold as other row kernels take them, longer ones by a block each.
+/// Short rows as other row kernels take them, longer ones by a block each.
 template <class Executor, class X>
 status run_sampling(const Executor& ex, trace::launch_record record, const sampling_program<X>& program, index_t count,
                     index_t length) {
   constexpr int width = chunk_width<sampling_program<X>>;
-  const bool vectors = detail::all_vectors(program, length, width);
-  constexpr index_t short_enough = 4096;  // element by element
-  if (length <= (vectors ? one_block::capacity(width) : short_enough))
-    return run(ex, record, program, count, length);
+  constexpr index_t short_enough = 1024;
+  if (length <= short_enough) return run(ex, record, program, count, length);
   record.schedule = "rows, a block of 1024 threads each";
   const auto columns = static_cast<std::uint32_t>(length);
   using where = where_of<Executor>;
-  if (vectors) return run_blocks(ex, record, long_sampling_program<where, width, X>{program, columns}, count);
+  if (detail::all_vectors(program, length, width))
+    return run_blocks(ex, record, long_sampling_program<where, width, X>{program, columns}, count);
   return run_blocks(ex, record, long_sampling_program<where, 1, X>{program, columns}, count);
 }
 
@@ -56,8 +55,8 @@ status run_sampling(const Executor& ex, trace::launch_record record, const sampl
 /// No rows: success, nothing written. Errors: bad_shape (rows without columns; 2^31 columns or more), bad_stride,
 /// null_pointer, overlap, bad_option (temperature negative or not finite, top_p negative or NaN).
 ///
-/// Rows that registers hold (8192 columns of 16 bits) are read once, longer ones twice with a limit of up to 512
-/// elements, three times with one of probability that some thousand reach, and else up to 80 times, mostly from L2.
+/// Rows of up to 1024 columns are read once, longer ones twice with a limit of up to some hundred elements, three times
+/// with one of probability that some thousand reach, and else up to 80 times, mostly from L2.
 template <executor Executor, class X, int R, class S, int U, class T, class ST, int UT>
 status sample_rows(const Executor& ex, const tensor<X, R, S, U>& logits, const tensor<T, 1, ST, UT>& out,
                    sampling_options options = {}, std::int32_t* flag = nullptr) {

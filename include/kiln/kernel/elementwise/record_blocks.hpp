@@ -63,6 +63,7 @@ struct block_regrouping {
       threads.each([&](int t) {
         if (t * chunk >= count) return;
         staged<Soa, chunk> s;
+        if constexpr (Scope::host) __builtin_memset(static_cast<void*>(&s), 0, sizeof(s));
         if (count - t * chunk >= chunk)
           load_staged<Soa, chunk>(arrays, first + t * chunk, s);
         else

@@ -105,10 +105,7 @@ struct regrouping {
     for (int c = 0; c < array_field::components; ++c) {
       auto* const array = arrays.template at<I>(first, c);
       threads.each([&](int t) {
-        KILN_UNROLL
-        for (int k = 0; k < ceil_div(elements, Scope::threads); ++k) {
-          const int i = k * Scope::threads + t;
-          if (i >= count) break;
+        for (int i = t; i < count; i += Scope::threads) {
           unsigned char* const at = memory.bytes + i * record + offset + c * static_cast<int>(sizeof(S));
           if constexpr (ToArrays) {
             S s;

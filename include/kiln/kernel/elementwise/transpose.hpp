@@ -91,6 +91,7 @@ struct transposition {
       KILN_NO_UNROLL
       for (int part = 0; part < reads; part += at_once) {
         Out r[at_once][lines][chunk];
+        if constexpr (Scope::host) __builtin_memset(static_cast<void*>(r), 0, sizeof(r));
         KILN_UNROLL
         for (int k = 0; k < at_once; ++k) {
           const int column = first + (part + k) * step;

@@ -3,7 +3,8 @@
 ///
 /// A thread takes a chunk of neighbouring columns down every so many rows, several loads at a time. The threads of a
 /// block that have the same columns join their results, and so do the blocks of a cluster, each of which has a part of
-/// the rows: always in the same order.
+/// the rows: always in the same order. Where that leaves most of a GPU idle, for there are few columns, several such
+/// clusters share the rows; each leaves a row of results in the workspace, and the same program joins those.
 #include <kiln/arch/sm90/remote.hpp>
 #include <kiln/arch/sm90/sync.hpp>
 #include <kiln/kernel/hopper_code.hpp>
@@ -13,9 +14,9 @@
 
 namespace kiln::rows {
 
-/// Powers of two: chunks side by side in a block, and blocks that share the rows.
+/// Powers of two: chunks side by side in a block, blocks of a cluster, and clusters that share the rows.
 struct column_shape {
-  int log_across = 0, log_parts = 0;
+  int log_across = 0, log_parts = 0, log_splits = 0;
 };
 
 template <class Where, int Width, class X, class Y, reduction Op>
@@ -32,6 +33,7 @@ struct column_reduce_program {
   using block_type = block_scope<Where, threads>;
   struct storage {
     alignas(16) float partial[threads * Width];
+    alignas(16) float joined[threads * Width / 2];
     alignas(16) float of_part[host ? 1 : 1 << log_parts][widest_part * Width];
   };
 
@@ -39,35 +41,44 @@ struct column_reduce_program {
   line<Y> out;
   index_t rows, columns;
   column_shape shape;
+  index_t elements = rows;    ///< of a column, for its mean
+  float* partial = nullptr;  ///< [splits, columns]
 
-  KILN_HOST_CALLS KILN_FN void run(index_t group, [[maybe_unused]] int part, storage& shared) const {
+  KILN_HOST_CALLS KILN_FN void run(index_t group, index_t split, [[maybe_unused]] int part, storage& shared) const {
     const block_type block;
+    // The second launch begins while the first ends.
+    if (partial != nullptr)
+      sm90::launch_dependents(block);
+    else
+      sm90::wait_for_previous_kernel(block);
     const int across = 1 << shape.log_across, wide = Width << shape.log_across;
     [[maybe_unused]] const int parts = 1 << shape.log_parts;
-    if constexpr (!host)
-      if (parts > 1) sm90::cluster_arrive(block);  // all have begun before one writes into another
     block.each([&](int t) {
       const index_t c = ((group << shape.log_across) + (t & (across - 1))) * Width;
-      const index_t first = (static_cast<index_t>(part) << (log_threads - shape.log_across)) + (t >> shape.log_across);
-      float a[Width];
+      const index_t part_of_all = (split << shape.log_parts) + part;
+      const index_t first = (part_of_all << (log_threads - shape.log_across)) + (t >> shape.log_across);
+      float* const mine = shared.partial + t * Width;
       KILN_UNROLL
-      for (int i = 0; i < Width; ++i) a[i] = op::identity;
-      if (c < columns) gather(first, log_threads - shape.log_across + shape.log_parts, c, a);
-      KILN_UNROLL
-      for (int i = 0; i < Width; ++i) shared.partial[t * Width + i] = a[i];
+      for (int i = 0; i < Width; ++i) mine[i] = op::identity;
+      if (c < columns) gather(first, log_threads - shape.log_across + shape.log_parts + shape.log_splits, c, mine);
     });
+    if constexpr (!host)
+      if (parts > 1) sm90::cluster_arrive(block);  // all have begun before one writes into another
     sync(block);
+    float *results = shared.partial, *other = shared.joined;
     for (int left = threads >> shape.log_across; left > 1;) {
       const int each = left < 8 ? left : 8;
       left /= each;
-      join(block, shared, left, each, wide);
+      join(block, results, other, left * wide, each);
+      float* const done = other;
+      other = results, results = done;
     }
     if constexpr (!host) {
       if (parts > 1) {
         sm90::cluster_wait(block);
         block.each([&](int t) {
           if (t * 4 >= wide) return;
-          const auto v = *reinterpret_cast<const vec<float, 4>*>(shared.partial + t * 4);
+          const auto v = *reinterpret_cast<const vec<float, 4>*>(results + t * 4);
           sm90::store_at(block, t, reinterpret_cast<vec<float, 4>*>(shared.of_part[part] + t * 4), 0, v);
         });
         sm90::cluster_sync(block);
@@ -78,20 +89,23 @@ struct column_reduce_program {
       for (int i = t; i < wide; i += threads) {
         const index_t c = group * wide + i;
         if (c >= columns) return;
-        float a = shared.partial[i];
+        float a = results[i];
         if constexpr (!host)
           if (parts > 1) {
             a = shared.of_part[0][i];
             for (int p = 1; p < parts; ++p) a = op{}(a, shared.of_part[p][i]);
           }
-        out[c] = convert<Y>(op::finished(a, rows));
+        if (partial != nullptr)
+          partial[split * columns + c] = a;
+        else
+          out[c] = convert<Y>(op::finished(a, elements));
       }
     });
   }
 
  private:
   /// Row after row from `r`, 2^log_step apart; sums are closed after `most_in_turn` and joined to one of sums.
-  KILN_FN void gather(index_t r, int log_step, index_t c, float (&all)[Width]) const {
+  KILN_FN void gather(index_t r, int log_step, index_t c, float* all) const {
     if (r >= rows) return;
     index_t n = ((rows - 1 - r) >> log_step) + 1;
     while (n > 0) {
@@ -132,25 +146,16 @@ struct column_reduce_program {
     for (int i = 0; i < Width; ++i) a[i] = op{}(a[i], static_cast<float>(v[i]), c);
   }
 
-  /// `each` lines of `left` each: line i of partial becomes the sum of lines i, i + left, i + 2 left ...
-  KILN_HOST_CALLS KILN_FN static void join(block_type block, storage& shared, int left, int each, int wide) {
-    fragments<float, Width, block_type> kept;
+  /// to[i] = from[i], from[i + n], from[i + 2 n] ... joined, `each` of them.
+  KILN_HOST_CALLS KILN_FN static void join(block_type block, const float* from, float* to, int n, int each) {
     block.each([&](int t) {
-      KILN_UNROLL
-      for (int k = 0; k < Width; ++k) {
-        const int i = t + k * threads;
-        if (i >= left * wide) continue;
-        float a = shared.partial[i];
-        for (int e = 1; e < each; ++e) a = op{}(a, shared.partial[i + e * left * wide]);
-        kept.of(t)[k] = a;
-      }
-    });
-    sync(block);
-    block.each([&](int t) {
-      KILN_UNROLL
-      for (int k = 0; k < Width; ++k) {
-        const int i = t + k * threads;
-        if (i < left * wide) shared.partial[i] = kept.of(t)[k];
+      KILN_NO_UNROLL
+      for (int i = t; i < n; i += threads) {
+        float a = from[i];
+        KILN_UNROLL
+        for (int e = 1; e < 8; ++e)
+          if (e < each) a = op{}(a, from[i + e * n]);
+        to[i] = a;
       }
     });
     sync(block);
@@ -167,17 +172,33 @@ inline column_shape shape_of_columns(index_t rows, index_t chunks, int log_threa
          rows <= (batch / 2) << (log_threads - s.log_across - 1))
     ++s.log_across;
   const index_t groups = ceil_div<index_t>(chunks, index_t{1} << s.log_across);
-  while (s.log_parts < log_parts && s.log_across <= 5 && groups << (s.log_parts + 1) <= multiprocessors &&
-         rows >= batch << (log_threads - s.log_across + s.log_parts))
-    ++s.log_parts;
+  const auto more = [&] {
+    const int log_all = s.log_parts + s.log_splits;
+    return s.log_across <= 5 && groups << (log_all + 1) <= multiprocessors &&
+           rows >= batch << (log_threads - s.log_across + log_all);
+  };
+  while (s.log_parts < log_parts && more()) ++s.log_parts;
+  while (more()) ++s.log_splits;
   return s;
 }
 
 template <class Program>
-status launch_columns(const host_executor&, const char*, const Program& program, index_t groups) {
+status launch_columns(const host_executor& ex, const trace::launch_record& record, const Program& program,
+                      index_t groups) {
+  trace::scope watch(ex, record);
   typename Program::storage shared;
-  for (index_t g = 0; g < groups; ++g) program.run(g, 0, shared);
-  return {};
+  for (index_t g = 0; g < groups; ++g) program.run(g, 0, 0, shared);
+  return watch.done({});
+}
+
+template <int Width, reduction Op, class X, class Y>
+status run_columns(const host_executor& ex, trace::launch_record record, const operand<const X>& x, const line<Y>& out,
+                   index_t rows, index_t columns) {
+  using program = column_reduce_program<on_host, Width, X, Y, Op>;
+  record.schedule = "columns";
+  constexpr column_shape shape{2, 0, 0};
+  return launch_columns(ex, record, program{x, out, rows, columns, shape},
+                        ceil_div<index_t>(columns, Width << shape.log_across));
 }
 
 #if defined(__CUDACC__)
@@ -186,41 +207,59 @@ inline namespace KILN_ABI {
 template <class Program>
 __global__ void __launch_bounds__(Program::threads, 2) columns_kernel(const __grid_constant__ Program program) {
   __shared__ typename Program::storage shared;
-  const int log_parts = program.shape.log_parts;
-  program.run(static_cast<index_t>(blockIdx.x >> log_parts), static_cast<int>(blockIdx.x & ((1u << log_parts) - 1)),
-              shared);
+  const int log_parts = program.shape.log_parts, log_splits = program.shape.log_splits;
+  const index_t cluster = blockIdx.x >> log_parts;
+  program.run(cluster >> log_splits, cluster & ((index_t{1} << log_splits) - 1),
+              static_cast<int>(blockIdx.x & ((1u << log_parts) - 1)), shared);
 }
 
 template <class Program>
-status launch_columns(const device& ex, const char* name, const Program& program, index_t groups) {
-  return launch(ex, name, columns_kernel<Program>,
-                {.grid = {groups << program.shape.log_parts, 1, 1},
-                 .block = Program::threads,
-                 .cluster = 1 << program.shape.log_parts},
-                program);
+status launch_columns(const device& ex, const trace::launch_record& record, const Program& program, index_t groups,
+                      bool waits_itself = false) {
+  trace::scope watch(ex, record);
+  const column_shape& s = program.shape;
+  return watch.done(launch(ex, record.program, columns_kernel<Program>,
+                           {.grid = {groups << (s.log_parts + s.log_splits), 1, 1},
+                            .block = Program::threads,
+                            .cluster = 1 << s.log_parts,
+                            .overlaps_previous = waits_itself},
+                           program));
+}
+
+/// The shape for a matrix on the current GPU.
+template <class Program>
+column_shape shape_on_device(index_t rows, index_t chunks) {
+  return shape_of_columns(rows, chunks, Program::log_threads, Program::batch,
+                          runs_hopper_code() ? Program::log_parts : 0,
+                          device_attribute(cudaDevAttrMultiProcessorCount, 128));
+}
+
+template <int Width, reduction Op, class X, class Y>
+status run_columns(const device& ex, trace::launch_record record, const operand<const X>& x, const line<Y>& out,
+                   index_t rows, index_t columns) {
+  using program = column_reduce_program<on_device, Width, X, Y, Op>;
+  const index_t chunks = ceil_div<index_t>(columns, Width);
+  program first{x, out, rows, columns, shape_on_device<program>(rows, chunks)};
+  column_shape& shape = first.shape;
+  const auto address = reinterpret_cast<std::uintptr_t>(ex.scratch.data);
+  const std::size_t bytes = sizeof(float) * static_cast<std::size_t>(columns << shape.log_splits);
+  if (address == 0 || address % 256 != 0 || ex.scratch.bytes < bytes) shape.log_splits = 0;
+  record.schedule = shape.log_splits > 0 ? "columns, parts" : shape.log_parts > 0 ? "columns, clusters" : "columns";
+  const index_t groups = ceil_div<index_t>(chunks, index_t{1} << shape.log_across);
+  if (shape.log_splits == 0) return launch_columns(ex, record, first, groups);
+
+  first.elements = rows, first.partial = static_cast<float*>(ex.scratch.data);
+  KILN_TRY(launch_columns(ex, record, first, groups));
+  const index_t splits = index_t{1} << shape.log_splits;
+  operand<const float> parts;
+  parts.data = first.partial, parts.inner = columns, parts.inner_size = splits;
+  using joining = column_reduce_program<on_device, 1, float, Y, Op>;
+  const joining last{parts, out, splits, columns, {5, 0, 0}, rows};
+  return launch_columns(ex, {.program = record.program, .schedule = "parts of columns", .bytes = 0}, last,
+                        ceil_div<index_t>(columns, 32), runs_hopper_code());
 }
 
 }  // namespace KILN_ABI
 #endif
-
-template <int Width, reduction Op, class Executor, class X, class Y>
-status run_columns(const Executor& ex, trace::launch_record record, const operand<const X>& x, const line<Y>& out,
-                   index_t rows, index_t columns) {
-  using program = column_reduce_program<where_of<Executor>, Width, X, Y, Op>;
-  const index_t chunks = ceil_div<index_t>(columns, Width);
-  column_shape shape{2, 0};
-  record.schedule = "columns";
-#if defined(__CUDACC__)
-  if constexpr (!Executor::on_host) {
-    shape = shape_of_columns(rows, chunks, program::log_threads, program::batch,
-                             runs_hopper_code() ? program::log_parts : 0,
-                             device_attribute(cudaDevAttrMultiProcessorCount, 128));
-    if (shape.log_parts > 0) record.schedule = "columns, clusters";
-  }
-#endif
-  trace::scope watch(ex, record);
-  return watch.done(launch_columns(ex, record.program, program{x, out, rows, columns, shape},
-                                   ceil_div<index_t>(chunks, index_t{1} << shape.log_across)));
-}
 
 }  // namespace kiln::rows

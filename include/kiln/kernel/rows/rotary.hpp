@@ -150,7 +150,7 @@ struct rotary_program {
     const index_t position = position_of(token);
     raw x = read(o.q.at(token, h), piece);
     begun(x);
-    rotation r[Width];
+    rotation r[Width] = {};
     if (piece < rotated_pieces) rotations(position, piece, r);
     KILN_NO_UNROLL
     while (true) {
@@ -168,7 +168,7 @@ struct rotary_program {
     const index_t position = position_of(token), place = o.places[token];
     raw x = read(o.k.at(token, h), piece), v = read(o.v.at(token, h), piece);
     begun(x), begun(v);
-    rotation r[Width];
+    rotation r[Width] = {};
     if (piece < rotated_pieces) rotations(position, piece, r);
     if (place < 0) return;
     if (place >= o.cache_rows) {

@@ -12,19 +12,26 @@
 
 namespace kiln::rows {
 
-template <class Where, int Width, class X, int Threads = 512>
+template <class Where, int Width, class X, int Threads = 1024>
 struct long_sampling_program {
   static constexpr int threads = Threads, most_listed = 4096;
   static constexpr std::uint32_t few = threads;  ///< a list of which each thread has one element
+  static constexpr std::uint32_t looked = 4;     ///< elements that it looks at together; behind the list stand as many
   using block_type = block_scope<Where, threads>;
   using keys = compact_keys<X>;
   struct storage {
     reduce_storage<Where, threads> reduce;
     std::uint32_t largest[threads];  ///< key of each thread
     std::uint32_t key[most_listed], column[most_listed];
-    std::uint64_t weight[threads];  ///< of the list, if it is short
+    std::uint64_t weight[threads + looked];  ///< of the list, if it is short
     std::uint32_t listed, below;    ///< all elements with keys above `below`
     std::uint32_t drawn;
+    // One thread's, for it would take a third of all registers.
+    alignas(8) unsigned char search[sizeof(sampling_search<keys>)];
+    sampling_question question;
+    bool asks;
+
+    KILN_FN sampling_search<keys>& searching() { return *reinterpret_cast<sampling_search<keys>*>(search); }
   };
 
   sampling_program<X> of;
@@ -49,24 +56,36 @@ struct long_sampling_program {
     list(block, row, shared, keys::of(largest_value), k <= threads / 2 ? k : threads * 9 / 10);
     const std::uint32_t listed = shared.listed, below = shared.below;
 
-    sampling_search<keys> search(weights, n, k, of.top_p, random_bits(of.seed, of.draw, static_cast<std::uint64_t>(r)));
-    sampling_question q;
-    bool by_list = listed <= most_listed && k < n && listed >= k;
-    while (!by_list && search.ask(q)) {
-      search.answer(sum_over_row(block, row, shared, q, weights));
-      if (search.weighs_keys() && listed <= most_listed && below > 0) {
+    const bool enough = listed <= most_listed && k < n && listed >= k;
+    block.each([&](int t) {
+      if (t != 0) return;
+      sampling_search<keys> made(weights, n, k, of.top_p,
+                                 random_bits(of.seed, of.draw, static_cast<std::uint64_t>(r)));
+      if (enough) made.skip_to(below);
+      __builtin_memcpy(shared.search, &made, sizeof(made));
+    });
+    sync(block);
+    bool by_list = enough;
+    if (!enough || listed > few) {
+      bool tried = enough || listed > most_listed || below == 0;
+      while (ask(block, shared)) {
+        const sampling_question q = shared.question;
+        const std::uint64_t sum =
+            by_list ? sum_over_list(block, shared, listed, q, weights) : sum_over_row(block, row, shared, q, weights);
+        answer(block, shared, sum);
+        if (tried || !shared.searching().weighs_keys()) continue;
+        tried = true;
         const sampling_question all{sampling_question::weight_left, below, 0, n, 0};
-        by_list = sum_over_list(block, shared, listed, all, weights) >= search.wanted();
-        if (!by_list) break;
+        by_list = sum_over_list(block, shared, listed, all, weights) >= shared.searching().wanted();
+        if (!by_list) continue;
+        if (listed <= few) break;
+        block.each([&](int t) {
+          if (t == 0) shared.searching().skip_to(below);
+        });
       }
     }
-    if (by_list && listed <= few)
-      return finish(block, r, draw_from_list(block, shared, listed, search, k, weights), true);
-    if (by_list) search.skip_to(below);
-    while (search.ask(q))
-      search.answer(by_list ? sum_over_list(block, shared, listed, q, weights)
-                            : sum_over_row(block, row, shared, q, weights));
-    finish(block, r, static_cast<index_t>(search.result()), true);
+    if (by_list && listed <= few) return finish(block, r, draw_from_list(block, shared, listed, k, weights), true);
+    finish(block, r, static_cast<index_t>(shared.searching().result()), true);
   }
 
  private:
@@ -78,24 +97,34 @@ struct long_sampling_program {
     });
   }
 
+  KILN_HOST_CALLS KILN_FN static bool ask(block_type block, storage& shared) {
+    block.each([&](int t) {
+      if (t == 0) shared.asks = shared.searching().ask(shared.question);
+    });
+    sync(block);
+    return shared.asks;
+  }
+  KILN_HOST_CALLS KILN_FN static void answer(block_type block, storage& shared, std::uint64_t sum) {
+    block.each([&](int t) {
+      if (t == 0) shared.searching().answer(sum);
+    });
+    sync(block);
+  }
+
   /// Calls `f(column, values)` for the chunks of thread t in columns [begin, end), `AtOnce` loads at a time.
   template <int AtOnce, class F>
   KILN_FN void chunks(const line<const X>& row, int t, std::uint32_t begin, std::uint32_t end, F f) const {
-    constexpr index_t step = index_t{threads} * Width;
-    index_t c = begin / static_cast<std::uint32_t>(Width) * Width + static_cast<index_t>(t) * Width;
+    constexpr std::uint32_t step = static_cast<std::uint32_t>(threads) * Width;
+    std::uint32_t c = begin / static_cast<std::uint32_t>(Width) * Width + static_cast<std::uint32_t>(t) * Width;
     KILN_NO_UNROLL
-    for (; c + (AtOnce - 1) * step < end; c += AtOnce * step) {
+    for (; c < end; c += AtOnce * step) {
       chunk<X, Width> v[AtOnce];
       KILN_UNROLL
-      for (int i = 0; i < AtOnce; ++i) rows::load(row, c + i * step, Width, v[i]);
+      for (std::uint32_t i = 0; i < AtOnce; ++i)
+        if (c + i * step < end) rows::load(row, c + i * step, Width, v[i]);
       KILN_UNROLL
-      for (int i = 0; i < AtOnce; ++i) f(static_cast<std::uint32_t>(c + i * step), v[i]);
-    }
-    KILN_NO_UNROLL
-    for (; c < end; c += step) {
-      chunk<X, Width> v;
-      rows::load(row, c, Width, v);
-      f(static_cast<std::uint32_t>(c), v);
+      for (std::uint32_t i = 0; i < AtOnce; ++i)
+        if (c + i * step < end) f(c + i * step, v[i]);
     }
   }
 
@@ -103,7 +132,7 @@ struct long_sampling_program {
   /// in the best chunk, is seen in the end.
   KILN_FN std::uint64_t largest(const line<const X>& row, int t) const {
     std::uint32_t best = 0, at = 0;
-    chunks<8>(row, t, 0, columns, [&](std::uint32_t c, const chunk<X, Width>& v) {
+    chunks<Width == 1 ? 4 : 8>(row, t, 0, columns, [&](std::uint32_t c, const chunk<X, Width>& v) {
       float most = static_cast<float>(v[0]);
       KILN_UNROLL
       for (int i = 1; i < Width; ++i) most = maximum_of{}(most, static_cast<float>(v[i]));
@@ -145,12 +174,12 @@ struct long_sampling_program {
     sync(block);
     const float bound = keys::value_of(shared.below + 1);  // an element's, or none compares
     block.each([&](int t) {
-      chunks<8>(row, t, 0, columns, [&](std::uint32_t c, const chunk<X, Width>& v) {
+      chunks<4>(row, t, 0, columns, [&](std::uint32_t c, const chunk<X, Width>& v) {
         bool any = false;
         KILN_UNROLL
         for (int i = 0; i < Width; ++i) any = any | (static_cast<float>(v[i]) >= bound);
         if (!any) return;
-        KILN_NO_UNROLL
+        KILN_UNROLL
         for (int i = 0; i < Width; ++i) {
           const auto x = static_cast<float>(v[i]);
           if (!(x >= bound)) continue;
@@ -180,7 +209,11 @@ struct long_sampling_program {
     block.each([&](int t) {
       std::uint64_t sum = 0;
       if (weigh) {
-        chunks<4>(row, t, q.begin, q.end, [&](std::uint32_t c, const chunk<X, Width>& v) {
+        chunks<2>(row, t, q.begin, q.end, [&](std::uint32_t c, const chunk<X, Width>& v) {
+          bool any = false;
+          KILN_UNROLL
+          for (int i = 0; i < Width; ++i) any = any | !(static_cast<float>(v[i]) < bound);
+          if (!any) return;
           KILN_UNROLL
           for (int i = 0; i < Width; ++i) {
             const auto x = static_cast<float>(v[i]);
@@ -223,12 +256,13 @@ struct long_sampling_program {
 
   /// The end of the search where each thread has one element of the list: it looks at all others.
   KILN_HOST_CALLS KILN_FN static index_t draw_from_list(block_type block, storage& shared, std::uint32_t listed,
-                                                        const sampling_search<keys>& search, std::uint32_t k,
-                                                        const sampling_weights& weights) {
+                                                        std::uint32_t k, const sampling_weights& weights) {
+    const sampling_search<keys>& search = shared.searching();
     fragments<std::uint64_t, 1, block_type> mine, before;
     block.each([&](int t) {
-      const bool any = static_cast<std::uint32_t>(t) < listed;
-      mine.of(t)[0] = shared.weight[t] = any ? weights(keys::value_of(shared.key[t])) : 0;
+      const auto i = static_cast<std::uint32_t>(t);
+      mine.of(t)[0] = shared.weight[t] = i < listed ? weights(keys::value_of(shared.key[t])) : 0;
+      if (i < looked) shared.key[listed + i] = 0, shared.column[listed + i] = 0xffffffffu, shared.weight[threads + i] = 0;
     });
     sync(block);
     // The largest first, and the lowest columns first among equals.
@@ -238,9 +272,12 @@ struct long_sampling_program {
       if (static_cast<std::uint32_t>(t) < listed) {
         const std::uint32_t key = shared.key[t], column = shared.column[t];
         KILN_NO_UNROLL
-        for (std::uint32_t i = 0; i < listed; ++i) {
-          const bool earlier = shared.key[i] > key || (shared.key[i] == key && shared.column[i] < column);
-          rank += earlier ? 1 : 0, sum += earlier ? shared.weight[i] : 0;
+        for (std::uint32_t first = 0; first < listed; first += looked) {
+          KILN_UNROLL
+          for (std::uint32_t i = first; i < first + looked; ++i) {
+            const bool earlier = shared.key[i] > key || (shared.key[i] == key && shared.column[i] < column);
+            rank += earlier ? 1 : 0, sum += earlier ? shared.weight[i] : 0;
+          }
         }
       }
       before.of(t)[0] = sum;
@@ -260,7 +297,10 @@ struct long_sampling_program {
       const std::uint32_t column = shared.column[t];
       std::uint64_t sum = 0;
       KILN_NO_UNROLL
-      for (std::uint32_t i = 0; i < listed; ++i) sum += shared.column[i] < column ? shared.weight[i] : 0;
+      for (std::uint32_t first = 0; first < listed; first += looked) {
+        KILN_UNROLL
+        for (std::uint32_t i = first; i < first + looked; ++i) sum += shared.column[i] < column ? shared.weight[i] : 0;
+      }
       if (sum <= drawn && drawn - sum < mine.of(t)[0]) shared.drawn = column;
     });
     sync(block);
