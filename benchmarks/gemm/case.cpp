@@ -42,19 +42,6 @@ void one_case::add_kiln(const std::string& name, const kiln_side& side, epilogue
   if (global_settings().whole_tiles && side.cut) add(name + "_whole_tiles", launcher_of(side, false));
 }
 
-void one_case::add_best_kiln(const std::string& name, const std::vector<kiln_side>& sides, epilogue e,
-                             accumulation how) {
-  std::vector<launcher> all;
-  for (const kiln_side& side : sides) {
-    if (!side.error.empty()) throw failure(name + ": " + side.error);
-    all.push_back(launcher_of(side));
-    check(all.back(), name, e, how, p.d, p.d_step, p.out, p.n, p.ldd);
-  }
-  const std::size_t best = fastest(all, p.sets, global_settings().timing);
-  add(name, all[best]);
-  describe(sides[best]);
-}
-
 bool one_case::add_lt(const std::string& name, const lt_settings& settings, accumulation how) {
   if (!lt_gemm::available()) return false;
   const std::int64_t columns = p.n * p.products;

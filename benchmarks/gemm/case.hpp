@@ -17,8 +17,6 @@ class one_case {
 
   /// Adds a contender after its output is found right. The first one is what the case's time is.
   void add_kiln(const std::string& name, const kiln_side&, epilogue, accumulation);
-  /// The fastest of several.
-  void add_best_kiln(const std::string& name, const std::vector<kiln_side>&, epilogue, accumulation);
   /// cuBLASLt's fastest algorithm. False where the library is absent or has no algorithm for the problem.
   bool add_lt(const std::string& name, const lt_settings&, accumulation);
   /// The int32 product of the contender added by `add_lt("lt")`, and one kernel that scales it.

@@ -22,7 +22,7 @@ kiln_side plain_sm80_f16(const problem&);
 kiln_side plain_sm80_int8(const problem&);                ///< to int32
 kiln_side scaled_int8(const problem&);                    ///< rows and columns scaled, to bf16
 kiln_side scaled_e4m3(const problem&);                    ///< the same; promoted
-kiln_side scaled_e4m3_fast(const problem&, bool narrow);  ///< sums left in the unit; one of two pinned tiles
+kiln_side scaled_e4m3_fast(const problem&);               ///< sums left in the unit
 kiln_side bias_gelu_tanh_residual(const problem&);
 kiln_side bias_gelu_residual(const problem&);
 kiln_side swiglu(const problem&);

@@ -5,7 +5,7 @@
 /// A program for this schedule has `slot`, `scratch`, `state<Group>` with accumulators `acc`, `groups`, how many of them share
 /// a tile (`sharers`), the blocks of a cluster (`cluster_m` x `cluster_n`; those in one line of either axis share loads), whether
 /// sums are promoted after each slot (`promotes`, `promotes_in_turn`), `slot_bytes` and
-///     load(thread, p, tile, step, slot, full, rank), multiply(group, number, slot, acc, add), settle(acc) after a wait,
+///     load(thread, p, tile, step, slot, full, rank), prefetch(thread, p, tile, step, rank), multiply(group, number, slot, acc, add), settle(acc) after a wait,
 ///     prepare(group, p, work, segment, state, rank) some products before finish(group, p, work, segment, state, scratch, flag, rank),
 ///     end(group);
 ///     to promote: clear(group, state), promote<Block>(group, state, acc);
@@ -51,6 +51,15 @@ struct warp_specialized_schedule {
     const int rank = cluster == 1 ? 0 : sm90::cluster_rank(warp);
     sm90::ring_position<Slots> at{0, 1};
     auto place = work.begin(worker);
+    // Operands may be what the kernel before this one writes; to have the L2 fetch them reads nothing yet.
+    auto peek = place;
+    if (segment s; work.next(peek, s)) {
+      const tile_index tile = work.tiles.at(s.tile);
+      sm90::one_thread(warp, [&](auto thread) {
+        Program::prefetch(thread, p, tile, s.first, rank);
+      });
+    }
+    sm90::wait_for_previous_kernel(warp);
     for (segment s; work.next(place, s);) {
       const tile_index tile = work.tiles.at(s.tile);
       KILN_NO_UNROLL
@@ -70,6 +79,7 @@ struct warp_specialized_schedule {
   KILN_FN static void consume(warpgroup_scope<Where> group, const typename Program::parameters& p, const work_order& work,
                               std::uint32_t worker, shared& memory) {
     const int number = sm90::uniform_warp(group) / 4 - 1, rank = cluster == 1 ? 0 : sm90::cluster_rank(group);
+    sm90::wait_for_previous_kernel(group);
     typename Program::template state<warpgroup_scope<Where>> state;
     sm90::ring_position<Slots> at;
     auto place = work.begin(worker);

@@ -107,6 +107,27 @@ KILN_DEVICE void store_box(std::uint32_t from, const void* map, const int (&c)[R
 #undef KILN_TMA_STORE
 #endif
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define KILN_TMA_PREFETCH(rank, coordinates, ...) \
+  asm volatile("cp.async.bulk.prefetch.tensor." rank ".L2.global.tile [%0, {" coordinates "}];" ::"l"(map), __VA_ARGS__)
+
+template <int Rank>
+KILN_DEVICE void prefetch_box(const void* map, const int (&c)[Rank]) {
+  if constexpr (Rank == 1) {
+    KILN_TMA_PREFETCH("1d", "%1", "r"(c[0]));
+  } else if constexpr (Rank == 2) {
+    KILN_TMA_PREFETCH("2d", "%1, %2", "r"(c[0]), "r"(c[1]));
+  } else if constexpr (Rank == 3) {
+    KILN_TMA_PREFETCH("3d", "%1, %2, %3", "r"(c[0]), "r"(c[1]), "r"(c[2]));
+  } else if constexpr (Rank == 4) {
+    KILN_TMA_PREFETCH("4d", "%1, %2, %3, %4", "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
+  } else {
+    KILN_TMA_PREFETCH("5d", "%1, %2, %3, %4, %5", "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]), "r"(c[4]));
+  }
+}
+#undef KILN_TMA_PREFETCH
+#endif
+
 template <class Map, class... I>
 twin::copy_op host_copy(const Map& map, const void* shared, std::uint64_t* bar, std::uint32_t mask, int thread,
                         bool reduce, I... at) {
@@ -131,6 +152,19 @@ KILN_FN void tma_load([[maybe_unused]] scope<Where, 1> thread, const tensor_map<
     detail::load_box<false, Hint>(shared_address(to), &map, shared_address(&full), 0, c);
 #endif
   }
+}
+
+/// Has the L2 fetch the box at these coordinates; what lies outside the tensor is left out. Nothing waits for it and nothing is
+/// read, so it may come before the data are written.
+template <class Where, class... I>
+KILN_FN void tma_prefetch_box(scope<Where, 1>, [[maybe_unused]] const tensor_map<Where>& map, [[maybe_unused]] I... at) {
+  static_assert(sizeof...(I) >= 1 && sizeof...(I) <= 5, "tma_prefetch_box: one coordinate for each dimension of the map");
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  if constexpr (!scope<Where, 1>::host) {
+    const int c[sizeof...(I)] = {static_cast<int>(at)...};
+    detail::prefetch_box(&map, c);
+  }
+#endif
 }
 
 /// As `tma_load`, to the same offset in every block whose bit is set in `ctas`, completing on the barrier at the same

@@ -49,8 +49,13 @@ struct sm80 {};  ///< mma.sync, ldmatrix, cp.async
 struct sm90 {};  ///< wgmma, TMA
 }  // namespace instructions
 
-/// Let the library choose among its compiled configurations.
-struct automatic {};
+/// Let the library choose among its compiled configurations; `automatic_with<fast_accumulation>`, among those that sum 8-bit
+/// floats so.
+template <class Accumulation>
+struct automatic_with {
+  using accumulation = Accumulation;
+};
+using automatic = automatic_with<promoted>;
 
 namespace detail {
 template <class T>
@@ -135,6 +140,13 @@ struct config {
   static constexpr bool divided =
       hopper || (warp::m > 0 && warp::n > 0 && block_tile::m > 0 && block_tile::n > 0 && block_tile::m % warp::m == 0 && block_tile::n % warp::n == 0);
 };
+
+template <class T>
+inline constexpr bool is_automatic_v = false;
+template <>
+inline constexpr bool is_automatic_v<automatic_with<promoted>> = true;
+template <>
+inline constexpr bool is_automatic_v<automatic_with<fast_accumulation>> = true;
 
 template <class T>
 inline constexpr bool is_config_v = false;

@@ -33,16 +33,20 @@ struct gemm_explanation {
 
 namespace detail {
 
+/// One function for all kernels: each compiles its own otherwise.
+inline std::string kernel_text(const char* schedule, int m, int n, int k, int slots, int cluster_m, int cluster_n, const char* instructions) {
+  std::string s = schedule;
+  s += " " + std::to_string(m / cluster_m) + "x" + std::to_string(n / cluster_n) + "x" + std::to_string(k);
+  s += ", " + std::to_string(slots) + (slots == 1 ? " stage" : " stages");
+  if (cluster_m * cluster_n > 1) s += ", cluster " + std::to_string(cluster_m) + (cluster_n > 1 ? "x" + std::to_string(cluster_n) : "");
+  return s + ", " + instructions;
+}
+
 /// The kernel's name, made once for each kernel.
 template <class Kernel>
 const char* name_of_kernel() {
-  static const std::string name = [] {
-    std::string s = Kernel::schedule_name;
-    s += " " + std::to_string(Kernel::tile_m / Kernel::cluster_m) + "x" + std::to_string(Kernel::tile_n / Kernel::cluster_n) + "x" + std::to_string(Kernel::tile_k);
-    s += ", " + std::to_string(Kernel::slots) + (Kernel::slots == 1 ? " stage" : " stages");
-    if (Kernel::cluster > 1) s += ", cluster " + std::to_string(Kernel::cluster_m) + (Kernel::cluster_n > 1 ? "x" + std::to_string(Kernel::cluster_n) : "");
-    return s + ", " + Kernel::instructions_name;
-  }();
+  static const std::string name = kernel_text(Kernel::schedule_name, Kernel::tile_m, Kernel::tile_n, Kernel::tile_k, Kernel::slots, Kernel::cluster_m,
+                                              Kernel::cluster_n, Kernel::instructions_name);
   return name.c_str();
 }
 

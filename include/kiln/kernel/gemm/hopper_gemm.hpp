@@ -95,9 +95,8 @@ __global__ void __launch_bounds__(hopper_bound<Hopper>, 1)
   sm90::fence_barrier_init(block);
   if constexpr (Hopper::cluster > 1) sm90::cluster_meet(block);
   else sync(block);
-  // The next kernel may set up while this one runs; this one touches memory only when those before it are done.
+  // The next kernel may set up while this one runs; the roles touch memory only when those before are done.
   sm90::launch_dependents(block);
-  sm90::wait_for_previous_kernel(block);
   const warpgroup_scope<on_device> group;
   const int warp = sm90::uniform_warp(block);
   if (warp < 4) {

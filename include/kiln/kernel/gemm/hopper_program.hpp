@@ -123,6 +123,13 @@ struct hopper_program {
     });
   }
 
+  /// Has the L2 fetch the boxes of a step.
+  template <class Thread>
+  KILN_FN static void prefetch(Thread thread, const parameters& p, tile_index t, int step, int rank) {
+    boxes_of_a(p, t, step, rank, [&](int, int first, int second, int batch) { sm90::tma_prefetch_box(thread, p.a, first, second, batch); });
+    boxes_of_b(p, t, step, rank, [&](int q, int, int first, int second, int batch) { sm90::tma_prefetch_box(thread, p.b[q], first, second, batch); });
+  }
+
   /// Starts the products of one slot, into `into[block]`. `number` is the group's.
   template <class Group, class Fragments>
   KILN_FN static void multiply(Group group, int number, const slot& s, Fragments& into, bool add) {

@@ -63,7 +63,7 @@ class gemm_plan {
  private:
   static constexpr auto candidates() {
     if constexpr (pinned) return detail::only<Config>{};
-    else return detail::configurations<Arguments, on_host>();
+    else return detail::configurations<Arguments, on_host, typename Config::accumulation>();
   }
   using candidate_list = decltype(candidates());
   static constexpr bool may_be_hopper = detail::any_hopper(candidate_list{});

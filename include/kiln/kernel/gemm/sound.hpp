@@ -59,7 +59,7 @@ struct sound_gemm {
   using enum gemm_mistake;
   static constexpr bool value = true;  // first, for clang leaves the class at a failed assertion
   static_assert(M != not_an_executor, "gemm: the first argument is an executor: host, or device(stream)");
-  static_assert(M != not_a_config, "gemm<C>(...): C is a config<...>, or left out");
+  static_assert(M != not_a_config, "gemm<C>(...): C is a config<...>, automatic_with<fast_accumulation>, or left out");
   static_assert(M != options,
                 "config takes tile<M, N, K>, stages<S>, warp_tile<M, N>, cluster<M, N>, a schedule, an instruction set, promoted or "
                 "fast_accumulation, cooperative or ping_pong");
@@ -235,7 +235,7 @@ constexpr gemm_mistake mistake_of_hopper() {
 template <class Config, class Arguments>
 constexpr gemm_mistake mistake_of_config() {
   using where = std::conditional_t<std::is_same_v<typename decltype(Arguments::a)::space, host_space>, on_host, on_device>;
-  if constexpr (std::is_same_v<Config, automatic>) return gemm_mistake::none;
+  if constexpr (is_automatic_v<Config>) return gemm_mistake::none;
   else if constexpr (!is_config_v<Config>) return gemm_mistake::not_a_config;
   else if constexpr (!Config::known) return gemm_mistake::options;
   else if constexpr (!Config::matched) return gemm_mistake::instruction_set;

@@ -68,28 +68,41 @@ inline constexpr bool builds_only_for_hopper = [] {
 #endif
 }();
 
-template <class Arguments>
+/// Pairs of blocks along M share the loads of B, so that two tiles of rows read it once. Rates and overheads are fitted to the
+/// times of whole problems (docs/results), so they hold what the model leaves out: a card at its power limit, waves that drift.
+template <class Arguments, class Accumulation>
 constexpr auto hopper_configurations() {
-  constexpr int k = row_of_k<Arguments>, wide = 256 / Arguments::products, narrow = 128 / Arguments::products;
+  constexpr int k = row_of_k<Arguments>;
   if constexpr (!builds_for_hopper || !hopper_multiplies<Arguments>) {
     return table<>{};
+  } else if constexpr (is_fp8_v<typename Arguments::a_type> && Arguments::products == 2) {
+    return table<entry<config<tile<128, 64, k>, stages<6>, cluster<2>, warp_specialized, Accumulation>, 1, 1570, 1750>>{};
   } else if constexpr (is_fp8_v<typename Arguments::a_type>) {
-    // Sums in the unit and sums in float32 side by side: half the columns fit into the registers.
-    return table<entry<config<tile<128, narrow, k>, stages<5>, cluster<2>, warp_specialized>, 1, 1400, 2500>>{};
+    // Promoted, two sets of partial sums and the sums fill the registers, so 128 columns are the most that promote beside products.
+    using large = std::conditional_t<std::is_same_v<Accumulation, promoted>,
+                                     entry<config<tile<128, 128, k>, stages<6>, cluster<2>, warp_specialized, Accumulation>, 1, 1570, 1750>,
+                                     entry<config<tile<128, 128, k>, stages<6>, cluster<2>, ping_pong, warp_specialized, Accumulation>, 1, 1530, 250>>;
+    return table<large,
+                 // As below.
+                 entry<config<tile<128, 144, k>, stages<5>, cluster<2>, warp_specialized, Accumulation>, 1, 1550, 2000>,
+                 entry<config<tile<128, 80, k>, stages<7>, cluster<2>, warp_specialized, Accumulation>, 1, 1200, 750>,
+                 entry<config<tile<128, 64, k>, stages<8>, cluster<2>, warp_specialized, Accumulation>, 1, 1100, 500>,
+                 entry<config<tile<128, 64, k>, stages<8>, warp_specialized, Accumulation>, 1, 900, 500>>{};
+  } else if constexpr (Arguments::products == 2) {
+    return table<entry<config<tile<128, 64, k>, stages<6>, cluster<2>, ping_pong, warp_specialized>, 1, 1670, 300>>{};
   } else {
-    using large = table<
-        // The most products for each byte that comes in; two blocks share the loads of B.
-        entry<config<tile<128, wide, k>, stages<4>, cluster<2>, warp_specialized>, 1, 1810, 2500>,
-        // A group multiplies while the other finishes: epilogues cost little, and waves are half as long.
-        entry<config<tile<128, narrow, k>, stages<5>, cluster<2>, ping_pong, warp_specialized>, 1, 1570, 800>>;
-    // A box of B that runs along N holds 64 columns, and three of them do not share out over two blocks.
+    // A box of B that runs along N holds 64 columns, and an odd number of them does not share out over two blocks.
     constexpr bool along_n = Arguments::b_major == major::mn;
-    // Where 192 columns fill the waves better than 256.
-    using middle = entry<config<tile<128, 192, k>, stages<4>, cluster<(along_n ? 1 : 2)>, warp_specialized>, 1, 1770, 2500>;
-    // Few rows: enough tiles for all multiprocessors, at the price of more bytes from the L2.
-    using few_rows = entry<config<tile<128, 64, k>, stages<7>, warp_specialized>, 1, 1020, 2500>;
-    if constexpr (Arguments::products == 2) return large{};
-    else return large{} + table<middle, few_rows>{};
+    // A group multiplies while the other finishes: epilogues cost little, and waves are short.
+    using large = table<entry<config<tile<128, 128, k>, stages<6>, cluster<2>, ping_pong, warp_specialized>, 1, 1670, 300>>;
+    // Two rows of blocks or fewer, and enough columns for all multiprocessors; M up to 128 leaves no second block.
+    using few_rows = table<entry<config<tile<128, 64, k>, stages<8>, warp_specialized>, 1, 1020, 2500>>;
+    if constexpr (along_n) return large{} + few_rows{};
+    else return large{} + table<
+        // Columns that fill the waves of 132 multiprocessors where 128 do not: of 4608 x 4096, say.
+        entry<config<tile<128, 144, k>, stages<5>, cluster<2>, warp_specialized>, 1, 1670, 5000>,
+        entry<config<tile<128, 80, k>, stages<7>, cluster<2>, warp_specialized>, 1, 1600, 4000>,
+        entry<config<tile<128, 64, k>, stages<8>, cluster<2>, warp_specialized>, 1, 1290, 3500>>{} + few_rows{};
   }
 }
 
@@ -109,12 +122,12 @@ using scalar_rings =
     table<entry<config<tile<128, 128 / Half, K>, warp_tile<64, 32 / Half>, stages<(K == 32 ? 3 : 2)>, multistage, instructions::simt>, 1, 100, 3000>,
           entry<config<tile<32, 64, K>, warp_tile<16, 32>, stages<2>, multistage, instructions::simt>, 3, 70, 1500>>;
 
-template <class Arguments, bool OnHost>
+template <class Arguments, bool OnHost, class Accumulation>
 constexpr auto configurations() {
   if constexpr (OnHost) return host_configuration<Arguments>{};
-  else if constexpr (!sm80_multiplies<Arguments>) return hopper_configurations<Arguments>() + scalar_rings<Arguments>{};
-  else if constexpr (builds_only_for_hopper && hopper_multiplies<Arguments>) return hopper_configurations<Arguments>() + compact_ring<Arguments>{};
-  else return hopper_configurations<Arguments>() + large_ring<Arguments>{} + compact_ring<Arguments>{};
+  else if constexpr (!sm80_multiplies<Arguments>) return hopper_configurations<Arguments, Accumulation>() + scalar_rings<Arguments>{};
+  else if constexpr (builds_only_for_hopper && hopper_multiplies<Arguments>) return hopper_configurations<Arguments, Accumulation>() + compact_ring<Arguments>{};
+  else return hopper_configurations<Arguments, Accumulation>() + large_ring<Arguments>{} + compact_ring<Arguments>{};
 }
 
 /// Of a list of problems in one launch: Hopper's kernel has its tensor maps from the host, one set a launch.
