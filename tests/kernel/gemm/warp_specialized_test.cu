@@ -69,14 +69,14 @@ TYPED_TEST(gemm_warp_specialized, results_by_columns) {
 }
 
 /// Small integers are exact however few bits the units keep.
-TYPED_TEST(gemm_warp_specialized, fast_accumulation_is_exact_for_small_integers) {
-  using E = TypeParam;
+template <class Config, class Fixture>
+void expect_exact_small_integers(Fixture& test) {
+  using E = std::decay_t<decltype(test.executor())>;
   constexpr index_t m = 130, n = 70, k = 272;
   const auto a = small_integers<e4m3>(m * k, 1, -2, 2), b = small_integers<e4m3>(n * k, 2, -2, 2);
-  auto &da = this->template input<e4m3>(a), &db = this->template input<e4m3>(b);
-  auto& d = this->template output<float>(m * n);
-  const status s = gemm<config<tile<128, 64, 128>, stages<2>, fast_accumulation, warp_specialized>>(
-      this->executor(), view_on<E>(da.data(), m, k), transposed(view_on<E>(db.data(), n, k)), store(view_on<E>(d.data(), m, n), acc));
+  auto &da = test.template input<e4m3>(a), &db = test.template input<e4m3>(b);
+  auto& d = test.template output<float>(m * n);
+  const status s = gemm<Config>(test.executor(), view_on<E>(da.data(), m, k), transposed(view_on<E>(db.data(), n, k)), store(view_on<E>(d.data(), m, n), acc));
   ASSERT_TRUE(s.ok()) << s.message();
   const auto result = d.values();
   for (std::size_t i = 0; i < m; ++i)
@@ -86,6 +86,11 @@ TYPED_TEST(gemm_warp_specialized, fast_accumulation_is_exact_for_small_integers)
       ASSERT_EQ(as_double(result[i * n + j]), sum) << i << ", " << j;
     }
 }
+
+TYPED_TEST(gemm_warp_specialized, fast_accumulation_is_exact_for_small_integers) {
+  expect_exact_small_integers<config<tile<128, 64, 128>, stages<2>, fast_accumulation, warp_specialized>>(*this);
+}
+TYPED_TEST(gemm_warp_specialized, a_choice_with_fast_accumulation) { expect_exact_small_integers<automatic_with<fast_accumulation>>(*this); }
 
 /// A pinned configuration has no slower one behind it: what TMA cannot copy is a status that says what is needed.
 TYPED_TEST(gemm_warp_specialized, operands_that_tma_cannot_copy_are_refused) {
