@@ -40,7 +40,13 @@ void column_sum_case(benchmark::State& state, row_shape s, bool decode) {
   memory_case c(2.0 * static_cast<double>(s.size()) + 4.0 * static_cast<double>(s.columns));
   const copies<bf16> x = c.input<bf16>(s.size());
   const copies<float> sum = c.output<float>(s.columns);
-  c.set_kiln([=](auto ex, int set) {
+  std::size_t scratch_bytes = 0;
+#if defined(__CUDACC__)
+  scratch_bytes = kiln::column_reduce_workspace_size(x.input(0, s.rows, s.columns));
+#endif
+  const memory scratch(scratch_bytes);
+  c.set_kiln([=, at = scratch.at()](auto ex, int set) {
+    ex.scratch = {at, scratch_bytes};
     return kiln::column_reduce<kiln::reduction::sum>(ex, x.input(set, s.rows, s.columns), sum.view(set, s.columns));
   });
   const auto columns = static_cast<std::size_t>(s.columns);
@@ -59,7 +65,7 @@ void column_sum_case(benchmark::State& state, row_shape s, bool decode) {
 void register_reductions() {
   register_shapes("argmax", element::bf16, large_shapes(), false, argmax_case);
   register_shapes("row_sum", element::bf16, few_large_shapes(), false, row_sum_case);
-  register_shapes("column_sum", element::bf16, {{8192, 4096}, {32768, 1024}}, false, column_sum_case);
+  register_shapes("column_sum", element::bf16, {{8192, 4096}, {32768, 1024}, {262144, 128}}, false, column_sum_case);
   register_shapes("argmax", element::bf16, {{1, 151552}, {8, 151552}, {32, 151552}}, true, argmax_case);
 }
 

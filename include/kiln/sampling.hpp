@@ -25,7 +25,7 @@ status run_sampling(const Executor& ex, trace::launch_record record, const sampl
   constexpr int width = chunk_width<sampling_program<X>>;
   constexpr index_t short_enough = 1024;
   if (length <= short_enough) return run(ex, record, program, count, length);
-  record.schedule = "rows, a block of 1024 threads each";
+  record.schedule = "rows, a block each, listed";
   const auto columns = static_cast<std::uint32_t>(length);
   using where = where_of<Executor>;
   if (detail::all_vectors(program, length, width))

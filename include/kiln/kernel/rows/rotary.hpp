@@ -116,22 +116,33 @@ struct rotary_program {
 
   rotary_operands<X, Q, Y> o;
   int rotated_pieces, q_groups, heads;
-  elementwise::divisor pieces, groups;
+  elementwise::divisor rotated, others, groups;  ///< pieces of either kind, and groups of heads
+  index_t rotated_items;                         ///< they come first, so that most warps have one kind
 
   rotary_program(const rotary_operands<X, Q, Y>& operands, index_t tokens, bool share)
       : o(operands), rotated_pieces(o.width / 2 / Width) {
-    const index_t all = rotated_pieces + ceil_div(o.channels - o.width, 2 * Width);
+    const index_t rest = ceil_div(o.channels - o.width, 2 * Width), all = rotated_pieces + rest;
     const index_t for_each = tokens / ceil_div<index_t>(enough_items, all * (o.q_heads + o.kv_heads));
     heads = static_cast<int>(share ? most_heads : max_of<index_t>(1, min_of(most_heads, for_each)));
     q_groups = static_cast<int>(ceil_div<index_t>(o.q_heads, heads));
-    pieces = elementwise::divisor(all), groups = elementwise::divisor(q_groups + ceil_div<index_t>(o.kv_heads, heads));
+    groups = elementwise::divisor(q_groups + ceil_div<index_t>(o.kv_heads, heads));
+    rotated = elementwise::divisor(rotated_pieces), others = elementwise::divisor(rest);
+    rotated_items = tokens * groups.value() * rotated.value();
   }
 
-  index_t items(index_t tokens) const { return tokens * groups.value() * pieces.value(); }
+  index_t items(index_t tokens) const { return rotated_items + tokens * groups.value() * others.value(); }
 
   KILN_FN void run(index_t item) const {
-    const index_t both = pieces.of(item), token = groups.of(both);
-    const auto piece = static_cast<int>(item - both * pieces.value());
+    index_t both;
+    int piece;
+    if (item < rotated_items) {
+      both = rotated.of(item);
+      piece = static_cast<int>(item - both * rotated.value());
+    } else {
+      both = others.of(item - rotated_items);
+      piece = rotated_pieces + static_cast<int>(item - rotated_items - both * others.value());
+    }
+    const index_t token = groups.of(both);
     const auto group = static_cast<int>(both - token * groups.value());
     if (group < q_groups) {
       if (piece < rotated_pieces || !o.in_place) run_queries(token, group, piece);

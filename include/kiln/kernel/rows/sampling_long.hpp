@@ -1,5 +1,5 @@
 #pragma once
-/// The draw from a row that registers do not hold: by a block of 1024 threads that reads the row two or three times.
+/// The draw from a long row: by a block that reads the row two or three times.
 ///
 /// Few elements come into question. If a limit of k is given, the k-th largest of the threads' largest elements bounds
 /// them from below, and is exceeded by hardly more than k: those are listed in shared memory, and `sampling_search` asks
@@ -12,19 +12,23 @@
 
 namespace kiln::rows {
 
-template <class Where, int Width, class X, int Threads = 1024>
+template <class Where, int Width, class X, int Threads = 512>
 struct long_sampling_program {
   static constexpr int threads = Threads, most_listed = 4096;
   static constexpr std::uint32_t few = threads;  ///< a list of which each thread has one element
   static constexpr std::uint32_t looked = 4;     ///< elements that it looks at together; behind the list stand as many
   using block_type = block_scope<Where, threads>;
   using keys = compact_keys<X>;
+  struct alignas(16) entry {
+    std::uint32_t key, column;
+    std::uint64_t weight;
+  };
   struct storage {
     reduce_storage<Where, threads> reduce;
     std::uint32_t largest[threads];  ///< key of each thread
     std::uint32_t key[most_listed], column[most_listed];
-    std::uint64_t weight[threads + looked];  ///< of the list, if it is short
-    std::uint32_t listed, below;    ///< all elements with keys above `below`
+    std::uint32_t listed, below;      ///< all elements with keys above `below`
+    entry all[threads + looked];      ///< the list, if it is short
     std::uint32_t drawn;
     // One thread's, for it would take a third of all registers.
     alignas(8) unsigned char search[sizeof(sampling_search<keys>)];
@@ -53,38 +57,40 @@ struct long_sampling_program {
     const auto k = of.top_k < 1 || of.top_k > static_cast<index_t>(n) ? n : static_cast<std::uint32_t>(of.top_k);
     const float largest_value = unordered(static_cast<std::uint32_t>(top >> 32));
     const auto weights = sampling_weights::of(largest_value, of.temperature, n);
-    list(block, row, shared, keys::of(largest_value), k <= threads / 2 ? k : threads * 9 / 10);
-    const std::uint32_t listed = shared.listed, below = shared.below;
-
-    const bool enough = listed <= most_listed && k < n && listed >= k;
+    const std::uint32_t top_key = keys::of(largest_value);
+    bool by_list = false;
+    if (k < n) {
+      list(block, row, shared, top_key, k <= threads / 2 ? k : rank_of(1.4f * static_cast<float>(k)));
+      by_list = shared.listed <= most_listed && shared.listed >= k;
+    }
     block.each([&](int t) {
       if (t != 0) return;
       sampling_search<keys> made(weights, n, k, of.top_p,
                                  random_bits(of.seed, of.draw, static_cast<std::uint64_t>(r)));
-      if (enough) made.skip_to(below);
+      if (by_list) made.skip_to(shared.below);
       __builtin_memcpy(shared.search, &made, sizeof(made));
     });
     sync(block);
-    bool by_list = enough;
-    if (!enough || listed > few) {
-      bool tried = enough || listed > most_listed || below == 0;
-      while (ask(block, shared)) {
-        const sampling_question q = shared.question;
-        const std::uint64_t sum =
-            by_list ? sum_over_list(block, shared, listed, q, weights) : sum_over_row(block, row, shared, q, weights);
-        answer(block, shared, sum);
-        if (tried || !shared.searching().weighs_keys()) continue;
-        tried = true;
-        const sampling_question all{sampling_question::weight_left, below, 0, n, 0};
-        by_list = sum_over_list(block, shared, listed, all, weights) >= shared.searching().wanted();
+    int lists = 0;
+    while (!(by_list && shared.listed <= few) && ask(block, shared)) {
+      const sampling_question q = shared.question;
+      answer(block, shared,
+             by_list ? sum_over_list(block, shared, q, weights) : sum_over_row(block, row, shared, q, weights));
+      if (!shared.searching().weighs_keys()) continue;
+      // A short list first, which is cheap to search.
+      for (; lists < 2 && !by_list; ++lists) {
+        list(block, row, shared, top_key, rank_of(lists == 0 ? 0.75f * few : 0.65f * most_listed));
+        const sampling_question all{sampling_question::weight_left, shared.below, 0, n, 0};
+        by_list = shared.listed <= most_listed && shared.below > 0 &&
+                  sum_over_list(block, shared, all, weights) >= shared.searching().wanted();
         if (!by_list) continue;
-        if (listed <= few) break;
         block.each([&](int t) {
-          if (t == 0) shared.searching().skip_to(below);
+          if (t == 0) shared.searching().skip_to(shared.below);
         });
+        sync(block);
       }
     }
-    if (by_list && listed <= few) return finish(block, r, draw_from_list(block, shared, listed, k, weights), true);
+    if (by_list && shared.listed <= few) return finish(block, r, draw_from_list(block, shared, k, weights), true);
     finish(block, r, static_cast<index_t>(shared.searching().result()), true);
   }
 
@@ -128,15 +134,44 @@ struct long_sampling_program {
     }
   }
 
+  /// Of a chunk; NaN if one is.
+  KILN_FN static float largest_of(const chunk<X, Width>& v) {
+#if defined(__CUDA_ARCH__)
+    constexpr bool pairs = Width >= 4 && (std::is_same_v<X, bf16> || std::is_same_v<X, f16>);
+#else
+    constexpr bool pairs = false;
+#endif
+    if constexpr (pairs) {
+      const auto w = bit_cast<chunk<std::uint32_t, Width / 2>>(v);
+      std::uint32_t most = w[0];
+      KILN_UNROLL
+      for (int i = 1; i < Width / 2; ++i) most = larger_pair(most, w[i]);
+      const auto both = bit_cast<chunk<X, 2>>(most);
+      return maximum_of{}(static_cast<float>(both[0]), static_cast<float>(both[1]));
+    } else {
+      float most = static_cast<float>(v[0]);
+      KILN_UNROLL
+      for (int i = 1; i < Width; ++i) most = maximum_of{}(most, static_cast<float>(v[i]));
+      return most;
+    }
+  }
+  KILN_FN static std::uint32_t larger_pair([[maybe_unused]] std::uint32_t a, [[maybe_unused]] std::uint32_t b) {
+    std::uint32_t r = 0;
+#if defined(__CUDA_ARCH__)
+    if constexpr (std::is_same_v<X, bf16>)
+      asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    else
+      asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+#endif
+    return r;
+  }
+
   /// The greatest key and lowest column of thread t. Of each chunk only the largest element is looked at; where it stands
   /// in the best chunk, is seen in the end.
   KILN_FN std::uint64_t largest(const line<const X>& row, int t) const {
     std::uint32_t best = 0, at = 0;
     chunks<Width == 1 ? 4 : 8>(row, t, 0, columns, [&](std::uint32_t c, const chunk<X, Width>& v) {
-      float most = static_cast<float>(v[0]);
-      KILN_UNROLL
-      for (int i = 1; i < Width; ++i) most = maximum_of{}(most, static_cast<float>(v[i]));
-      const std::uint32_t key = ordered_bits(most);
+      const std::uint32_t key = ordered_bits(largest_of(v));
       if (key > best) best = key, at = c;
     });
     if (best == 0) return 0;
@@ -146,6 +181,13 @@ struct long_sampling_program {
     KILN_UNROLL
     for (int k = Width - 2; k >= 0; --k) i = ordered_bits(static_cast<float>(v[k])) == best ? k : i;
     return (static_cast<std::uint64_t>(best) << 32) | (0xffffffffu - (at + static_cast<std::uint32_t>(i)));
+  }
+
+  /// So many of the threads' largest elements are exceeded by about `elements` of all. A thread's largest of m is exceeded
+  /// by a part 1 - u^(1/m) of all, u even in [0, 1), which is about -log(u) elements of each thread.
+  KILN_FN static std::uint32_t rank_of(float elements) {
+    const float part = 1 - exponential(-elements / static_cast<float>(threads));
+    return min_of<std::uint32_t>(static_cast<std::uint32_t>(part * static_cast<float>(threads)) + 1, threads - 1);
   }
 
   /// Finds the highest key that `rank` threads reach and lists all elements that do.
@@ -175,10 +217,7 @@ struct long_sampling_program {
     const float bound = keys::value_of(shared.below + 1);  // an element's, or none compares
     block.each([&](int t) {
       chunks<4>(row, t, 0, columns, [&](std::uint32_t c, const chunk<X, Width>& v) {
-        bool any = false;
-        KILN_UNROLL
-        for (int i = 0; i < Width; ++i) any = any | (static_cast<float>(v[i]) >= bound);
-        if (!any) return;
+        if (!(largest_of(v) >= bound)) return;
         KILN_UNROLL
         for (int i = 0; i < Width; ++i) {
           const auto x = static_cast<float>(v[i]);
@@ -205,15 +244,14 @@ struct long_sampling_program {
     float bound = keys::value_of(q.key);  // NaN below all numbers
     if (bound == 0 && q.key < keys::of(0.0f)) bound = -0x1p-149f;
     const bool weigh = q.what == sampling_question::weight_left, equal = q.what == sampling_question::count_equal;
+    // Elements that much below the largest weigh nothing: 2^40 e^-28 is below one.
+    const float least = maximum_of{}(weights.top - 28 * weights.temperature, is_nan(bound) ? -infinity : bound);
     fragments<std::uint64_t, 1, block_type> partial;
     block.each([&](int t) {
       std::uint64_t sum = 0;
       if (weigh) {
         chunks<2>(row, t, q.begin, q.end, [&](std::uint32_t c, const chunk<X, Width>& v) {
-          bool any = false;
-          KILN_UNROLL
-          for (int i = 0; i < Width; ++i) any = any | !(static_cast<float>(v[i]) < bound);
-          if (!any) return;
+          if (largest_of(v) < least) return;
           KILN_UNROLL
           for (int i = 0; i < Width; ++i) {
             const auto x = static_cast<float>(v[i]);
@@ -238,9 +276,9 @@ struct long_sampling_program {
     return block_reduce(block, shared.reduce, partial, sum_of{});
   }
 
-  KILN_HOST_CALLS KILN_FN static std::uint64_t sum_over_list(block_type block, storage& shared, std::uint32_t listed,
-                                                             const sampling_question& q,
+  KILN_HOST_CALLS KILN_FN static std::uint64_t sum_over_list(block_type block, storage& shared, const sampling_question& q,
                                                              const sampling_weights& weights) {
+    const std::uint32_t listed = shared.listed;
     fragments<std::uint64_t, 1, block_type> partial;
     block.each([&](int t) {
       std::uint64_t sum = 0;
@@ -255,14 +293,17 @@ struct long_sampling_program {
   }
 
   /// The end of the search where each thread has one element of the list: it looks at all others.
-  KILN_HOST_CALLS KILN_FN static index_t draw_from_list(block_type block, storage& shared, std::uint32_t listed,
-                                                        std::uint32_t k, const sampling_weights& weights) {
+  KILN_HOST_CALLS KILN_FN static index_t draw_from_list(block_type block, storage& shared, std::uint32_t k,
+                                                        const sampling_weights& weights) {
+    const std::uint32_t listed = shared.listed;
     const sampling_search<keys>& search = shared.searching();
     fragments<std::uint64_t, 1, block_type> mine, before;
     block.each([&](int t) {
       const auto i = static_cast<std::uint32_t>(t);
-      mine.of(t)[0] = shared.weight[t] = i < listed ? weights(keys::value_of(shared.key[t])) : 0;
-      if (i < looked) shared.key[listed + i] = 0, shared.column[listed + i] = 0xffffffffu, shared.weight[threads + i] = 0;
+      entry e{0, 0xffffffffu, 0};
+      shared.all[threads + i % looked] = e;
+      if (i < listed) e = {shared.key[t], shared.column[t], weights(keys::value_of(shared.key[t]))};
+      shared.all[t] = e, mine.of(t)[0] = e.weight;
     });
     sync(block);
     // The largest first, and the lowest columns first among equals.
@@ -270,15 +311,11 @@ struct long_sampling_program {
       std::uint32_t rank = 0;
       std::uint64_t sum = 0;
       if (static_cast<std::uint32_t>(t) < listed) {
-        const std::uint32_t key = shared.key[t], column = shared.column[t];
-        KILN_NO_UNROLL
-        for (std::uint32_t first = 0; first < listed; first += looked) {
-          KILN_UNROLL
-          for (std::uint32_t i = first; i < first + looked; ++i) {
-            const bool earlier = shared.key[i] > key || (shared.key[i] == key && shared.column[i] < column);
-            rank += earlier ? 1 : 0, sum += earlier ? shared.weight[i] : 0;
-          }
-        }
+        const std::uint32_t key = shared.all[t].key, column = shared.all[t].column;
+        each_entry(shared, listed, [&](const entry& e) {
+          const bool earlier = e.key > key || (e.key == key && e.column < column);
+          rank += earlier ? 1 : 0, sum += earlier ? e.weight : 0;
+        });
       }
       before.of(t)[0] = sum;
       if (rank >= k) mine.of(t)[0] = 0;
@@ -287,24 +324,31 @@ struct long_sampling_program {
     const std::uint64_t all = search.weighed(block_reduce(block, shared.reduce, kept, sum_of{}));
     block.each([&](int t) {
       if (before.of(t)[0] >= search.share_of(all)) mine.of(t)[0] = 0;
-      shared.weight[t] = mine.of(t)[0];
+      shared.all[t].weight = mine.of(t)[0];
     });
     kept = mine;
     const std::uint64_t drawn = search.drawn_of(block_reduce(block, shared.reduce, kept, sum_of{}));
     sync(block);
     block.each([&](int t) {
       if (mine.of(t)[0] == 0) return;
-      const std::uint32_t column = shared.column[t];
+      const std::uint32_t column = shared.all[t].column;
       std::uint64_t sum = 0;
-      KILN_NO_UNROLL
-      for (std::uint32_t first = 0; first < listed; first += looked) {
-        KILN_UNROLL
-        for (std::uint32_t i = first; i < first + looked; ++i) sum += shared.column[i] < column ? shared.weight[i] : 0;
-      }
+      each_entry(shared, listed, [&](const entry& e) { sum += e.column < column ? e.weight : 0; });
       if (sum <= drawn && drawn - sum < mine.of(t)[0]) shared.drawn = column;
     });
     sync(block);
     return static_cast<index_t>(shared.drawn);
+  }
+  template <class F>
+  KILN_FN static void each_entry(const storage& shared, std::uint32_t listed, F f) {
+    KILN_NO_UNROLL
+    for (std::uint32_t first = 0; first < listed; first += looked) {
+      entry e[looked];
+      KILN_UNROLL
+      for (std::uint32_t i = 0; i < looked; ++i) e[i] = shared.all[first + i];
+      KILN_UNROLL
+      for (std::uint32_t i = 0; i < looked; ++i) f(e[i]);
+    }
   }
 };
 
