@@ -9,6 +9,7 @@
 #include <kiln/kernel/gemm/arguments.hpp>
 #include <kiln/kernel/gemm/finish.hpp>
 #include <kiln/layout/wgmma.hpp>
+#include <kiln/tile/exchange.hpp>
 #include <kiln/tile/shared_tile.hpp>
 
 namespace kiln {
@@ -25,6 +26,7 @@ template <class Arguments, class Where>
 struct store_maps {
   sm90::tensor_map<Where> of_sink[Arguments::sink_count];
   std::uint32_t usable = 0;
+  std::uint32_t wide = 0;  ///< the bit of a sink is set if all it reads allows vectors of eight
 };
 
 /// `Sums`: registers of a thread that hold sums.
@@ -70,7 +72,7 @@ struct hopper_finish {
     using own = typename fetched_pair<First>::type;
     using next = fetching<bundle<Rest...>, I + 1>;
     static constexpr int words = (static_cast<int>(sizeof(own)) + 3) / 4;
-    static constexpr bool is_it = !std::is_same_v<own, nothing> && Sums + pairs * words <= 200;
+    static constexpr bool is_it = !std::is_same_v<own, nothing> && Sums + pairs * words <= 176;
     static constexpr int number = is_it ? I : next::number;
     using pair = std::conditional_t<is_it, own, typename next::pair>;
   };
@@ -85,7 +87,7 @@ struct hopper_finish {
   /// Asks TMA for each sink; what it refuses is stored by threads.
   template <class Where>
   static void make_maps(const Arguments& p, store_maps<Arguments, Where>& maps) {
-    maps.usable = 0;
+    maps.usable = maps.wide = 0;
     p.sinks.each([&](const auto& sink, auto number) {
       using sink_type = std::remove_cvref_t<decltype(sink)>;
       [[maybe_unused]] constexpr int i = decltype(number)::value;
@@ -99,6 +101,7 @@ struct hopper_finish {
           r.stride[2] = (p.batch > 1 ? sink.view.stride(0) : round_up<index_t>(p.m * sink.view.stride(1), 16)) * static_cast<index_t>(sizeof(element));
           if (p.m == 1) r.stride[1] = round_up<index_t>(r.stride[1], 16);
           if (sm90::make_tensor_map(maps.of_sink[i], r).ok() && sink.template vectors<2>()) maps.usable |= 1u << i;
+          if (sink.template vectors<8>()) maps.wide |= 1u << i;
         }
       }
     });
@@ -158,13 +161,15 @@ struct hopper_finish {
             if constexpr (stored_by_rows<sink_type>) {
               using element = typename sink_type::element;
               if ((maps.usable >> i & 1u) && at.row + 64 * together <= p.m && at.col + c + cols <= p.n) {
-                const auto values_of = [&](int thread, int block, int r, const place& here_in_d) {
-                  const auto x = pair_of(sums[b + block].of(thread), r);
-                  if constexpr (fetches && i == fetcher::number) return sink.values(x, here_in_d, values.of(thread)[((b + block) * (Cols / 2) + r) / 2]);
-                  else return sink.values(x, here_in_d);
+                const auto fetch_part = [&](int part, auto& into) {
+                  if constexpr (!std::is_same_v<typename fetched_pair<sink_type>::type, nothing>)
+                    fetch_columns<together, fetches && i == fetcher::number>(group, sink, (maps.wide >> i & 1u) != 0, batch, at, b, c + part, values, into);
+                };
+                const auto values_of = [&](int thread, int block, int r, const place& in_d, const auto& read) {
+                  return sink.values(pair_of(sums[b + block].of(thread), r), in_d, read);
                 };
                 using buffer = shared_tile<element, 64, cols, swizzle_for<element>(Cols)>;
-                send<element, buffer, together>(group, maps.of_sink[i], batch, at, c, values_of, memory, parity, name);
+                send<sink_type, buffer, together>(group, maps.of_sink[i], batch, at, c, fetch_part, values_of, memory, parity, name);
                 return;
               }
             }
@@ -199,18 +204,72 @@ struct hopper_finish {
   template <class Sink>
   static constexpr int chunk_cols = min_of(Cols, stored_by_rows<Sink> ? 128 / static_cast<int>(sizeof(typename Sink::element)) : 64);
 
-  /// Columns from c on of 64 rows, or of twice 64, that lie inside D, by TMA: a box for each panel of a buffer. `values_of(thread,
-  /// block, r, place)` are those to store from the block's sums in registers r and r + 1. One block takes the buffers in turn.
-  template <class Element, class Buffer, int Together, class Group, class Map, class Values>
-  KILN_FN static void send(Group group, const Map& map, index_t batch, coord first, int c, Values&& values_of, scratch& memory, int& parity, int name) {
+  /// What a sink reads element by element for its next pairs, from column c on of blocks b to b + Together: as fetched before, or
+  /// from memory, eight neighbours of a row at a time where the views allow it. Four lanes then have 32 columns of a row, eight
+  /// each, and swap pairs until each has its own.
+  template <int Together, bool Before, class Group, class Sink, class Pair, int Count>
+  KILN_FN static void fetch_columns(Group group, const Sink& sink, [[maybe_unused]] bool wide, index_t batch, coord first, int b, int c,
+                                    [[maybe_unused]] const fetched<Group>& before, fragments<Pair, Count, Group> (&into)[Together]) {
+    KILN_UNROLL
+    for (int block = 0; block < Together; ++block) {
+      if constexpr (Before) {
+        group.each([&](int thread) {
+          KILN_UNROLL
+          for (int i = 0; i < Count; ++i) into[block].of(thread)[i] = before.of(thread)[(b + block) * (Cols / 4) + c / 4 + i];
+        });
+        continue;
+      } else if constexpr (sizeof(Pair) == 4 && Count % 8 == 0) {
+        if (wide) {
+          struct four {
+            Pair of_column[4];
+          };
+          fragments<Pair, Count, Group> x;
+          group.each([&](int thread) {
+            const int t = here(thread) & 127;
+            KILN_UNROLL
+            for (int i = 0; i < Count; i += 4) {  // of 32 columns the upper row, then the lower one
+              const tile_coord in = wgmma_d(t, i % 8 / 2);
+              const place at{batch, first.row + 64 * block + in.row, first.col + c + i / 8 * 32 + t % 4 * 8, 8, true};
+              const auto read = bit_cast<four>(sink.template fetch<8>(at));
+              KILN_UNROLL
+              for (int e = 0; e < 4; ++e) x.of(thread)[i + e] = read.of_column[e];
+            }
+          });
+          transpose_quads(group, x);
+          group.each([&](int thread) {
+            KILN_UNROLL
+            for (int i = 0; i < Count; ++i) into[block].of(thread)[i] = x.of(thread)[i / 8 * 8 + i % 2 * 4 + i % 8 / 2];
+          });
+          continue;
+        }
+      }
+      group.each([&](int thread) {
+        const int t = here(thread) & 127;
+        KILN_UNROLL
+        for (int i = 0; i < Count; ++i) {
+          const tile_coord in = wgmma_d(t, 2 * i);
+          into[block].of(thread)[i] = sink.template fetch<2>(place{batch, first.row + 64 * block + in.row, first.col + c + in.col, 2, true});
+        }
+      });
+    }
+  }
+
+  /// Columns from c on of 64 rows, or of twice 64, that lie inside D, by TMA: a box for each panel of a buffer. `fetch_part(part,
+  /// into)` reads what the columns from c + part on need, `values_of(thread, block, r, place, read)` are those to store from the
+  /// block's sums in registers r and r + 1. One block takes the buffers in turn.
+  template <class Sink, class Buffer, int Together, class Group, class Map, class Fetch, class Values>
+  KILN_FN static void send(Group group, const Map& map, index_t batch, coord first, int c, Fetch&& fetch_part, Values&& values_of, scratch& memory,
+                           int& parity, int name) {
     const auto buffer = [&](int block) -> Buffer& { return *reinterpret_cast<Buffer*>(memory.buffers[Together == 1 ? parity : block]); };
     // Many values before the first store: a store could change what an expression reads, so loads would wait for it. With two
     // blocks half the columns at a time, for want of registers.
-    using two = vec<Element, 2>;
+    using two = vec<typename Sink::element, 2>;
     constexpr int step = Together > 1 && Buffer::cols % 32 == 0 ? Buffer::cols / 2 : Buffer::cols;
     KILN_UNROLL
     for (int part = 0; part < Buffer::cols; part += step) {
       fragments<two, step / 4, Group> x[Together];
+      fragments<typename fetched_pair<Sink>::type, step / 4, Group> read[Together];
+      fetch_part(part, read);
       group.each([&](int thread) {
         const int t = here(thread) & 127;  // that it is not negative spares the divisions their signs
         KILN_UNROLL
@@ -219,7 +278,8 @@ struct hopper_finish {
           for (int block = 0; block < Together; ++block) {
             const tile_coord in = wgmma_d(t, part / 2 + i);
             x[block].of(thread)[i / 2] = values_of(thread, block, (c + part) / 2 + i,
-                                                   place{batch, first.row + 64 * block + in.row, first.col + c + in.col, 2, true});
+                                                   place{batch, first.row + 64 * block + in.row, first.col + c + in.col, 2, true},
+                                                   read[block].of(thread)[i / 2]);
           }
         }
       });
