@@ -103,7 +103,7 @@ status run_norm_quantise(const Executor& ex, trace::launch_record record, const 
     else
       return place_of_const<Set::served>(set.scales);
   };
-  return run(ex, record, program{source, norm, operand_of(q), place(), codes_of<code>(options)}, count(x), length(x));
+  return run(ex, record, program{source, norm, operand_of(q), place(), {codes_of<code>(options).rule}}, count(x), length(x));
 }
 
 }  // namespace rows

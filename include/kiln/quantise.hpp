@@ -120,7 +120,7 @@ status quantise_computed(const Executor& ex, const char* name, const tensor<X, R
   if constexpr (G == granularity::row || G == granularity::group_1) {
     const cut cuts(length(x), G == granularity::row ? cut::any : set.group, cut::any);
     quantise_runs_program<element, Q, zero> program{
-        input_of(x), operand_of(q), place_of<G>(set.scales), place_of<G>(set.zeros), codes, cuts};
+        input_of(x), operand_of(q), place_of<G>(set.scales), place_of<G>(set.zeros), {codes.rule}, cuts};
     return run(ex, record, program, count(x) * cuts.runs(), min_of(cuts.piece, length(x)));
   } else if constexpr (G == granularity::tensor) {
     KILN_TRY(scales_of_tensor<Q>(ex, x, set, codes.rule.symmetric));

@@ -22,6 +22,20 @@ KILN_FN int thread_rank() {
   return 0;
 #endif
 }
+/// The hardware's number of this block in its cluster; 0 without clusters and on the host.
+KILN_FN int block_rank() {
+#if defined(__CUDA_ARCH__)
+#if __CUDA_ARCH__ >= 900
+  unsigned rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return static_cast<int>(rank);
+#else
+  return 0;
+#endif
+#else
+  return 0;
+#endif
+}
 }  // namespace detail
 
 template <class Where, int Threads>
@@ -54,6 +68,26 @@ struct scope {
       for (int f = 0; f < Threads; f += Part) body(scope<Where, Part>{first + f});
     } else {
       body(scope<Where, Part>{});
+    }
+  }
+};
+
+/// The threads of all blocks of a cluster, block after block: thread t is the thread t % (Threads / Blocks) of block
+/// t / (Threads / Blocks). It takes part in steps as a whole, so it has no first thread and no parts.
+template <class Where, int Threads, int Blocks>
+struct cluster_scope {
+  using where = Where;
+  static constexpr int threads = Threads, blocks = Blocks, block = Threads / Blocks;
+  static constexpr bool host = std::is_same_v<Where, on_host>;
+  static_assert(Threads % Blocks == 0, "the blocks of a cluster have equal numbers of threads");
+
+  /// Runs `body(thread)` for every thread of the cluster. Implies no barrier.
+  KILN_HOST_CALLS template <class F>
+  KILN_FN void each(F&& body) const {
+    if constexpr (host) {
+      for (int t = 0; t < Threads; ++t) body(t);
+    } else {
+      body(detail::block_rank() * block + detail::thread_rank());
     }
   }
 };

@@ -60,6 +60,48 @@ inline constexpr bool is_float = std::is_same_v<T, float>;
 template <class T>
 inline constexpr bool is_f16 = std::is_same_v<T, f16>;
 
+/// LayerNorm by one configuration: statistics in one exchange between warps and blocks.
+template <class Config, class Test>
+void check_layer_norm(Test& test, std::size_t rows, std::size_t cols) {
+  SCOPED_TRACE(std::to_string(Config::threads) + " threads, " + std::to_string(cols) + " columns");
+  using E = std::decay_t<decltype(test.executor())>;
+  auto x = uniform<float>(rows * cols, 400 + cols);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] += static_cast<float>(i / cols) * 100 + (i % 977 == 5 ? 50.0f : 0.0f);
+  const auto w = uniform<float>(cols, 401), b = uniform<float>(cols, 402);
+  auto& out = test.template output<float>(rows * cols);
+  const auto xv = view_on<E>(test.input(x).data(), rows, cols);
+  const auto wv = view_on<E>(test.input(w).data(), cols), bv = view_on<E>(test.input(b).data(), cols);
+  using program = rows::layer_norm_program<float, float, float, float>;
+  const program p{rows::input_of(xv), rows::shared_line(wv), rows::shared_line(bv),
+                  rows::operand_of(view_on<E>(out.data(), rows, cols)), 1e-5f};
+  ASSERT_TRUE((rows::run_pinned<Config, 4>(test.executor(), "layer_norm", p, static_cast<index_t>(rows),
+                                           static_cast<index_t>(cols))
+                   .ok()));
+  const auto r = layer_reference<float>(as_double(x), as_double(w), as_double(b), static_cast<double>(1e-5f));
+  EXPECT_TRUE(near(out.values(), r.value, r.bound));
+}
+TYPED_TEST(norm_rows, statistics_join_in_every_configuration) {
+  using namespace rows;
+  check_layer_norm<whole_chunks<config<8, 4, 2>>>(*this, 5, 64);
+  check_layer_norm<whole_chunks<config<8, 4, 2>>>(*this, 5, 36);
+  check_layer_norm<whole_chunks<one_warp>>(*this, 5, 512);
+  check_layer_norm<whole_chunks<one_warp>>(*this, 5, 300);
+  check_layer_norm<whole_chunks<blocks_of<128, 4>>>(*this, 3, 2048);
+  check_layer_norm<whole_chunks<blocks_of<128, 4>>>(*this, 3, 1300);
+  check_layer_norm<whole_chunks<blocks_of<128, 4>>>(*this, 3, 8);
+  check_layer_norm<config<96, 1, 8>>(*this, 3, 1001);
+  check_layer_norm<config<100, 1, 2>>(*this, 3, 701);
+  bool clusters = true;
+#if defined(__CUDACC__)
+  using program = layer_norm_program<float, float, float, float>;
+  if constexpr (!TypeParam::on_host)
+    clusters = rows::detail::has_clusters(row_kernel<whole_chunks<blocks_of<64, 8, 4>>, 4, program>);
+#endif
+  if (!clusters) return;
+  check_layer_norm<whole_chunks<blocks_of<64, 8, 4>>>(*this, 5, 8192);
+  check_layer_norm<whole_chunks<blocks_of<64, 8, 4>>>(*this, 5, 5000);
+}
+
 template <class T, class Test>
 void check_norms(Test& test, std::size_t rows, std::size_t cols, std::uint64_t seed, double offset) {
   SCOPED_TRACE(std::string(name_of<T>()) + ", " + std::to_string(rows) + " x " + std::to_string(cols));

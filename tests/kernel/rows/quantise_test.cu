@@ -63,6 +63,47 @@ void check_rows(Test& test, std::size_t rows, std::size_t cols, std::uint64_t se
   }
 }
 
+/// Codes of `x / scale` rounded to float first, as the division rounds it.
+template <class X, class Q, class Test>
+void check_quotients(Test& test, const std::vector<X>& x, const std::vector<float>& scales, std::size_t cols) {
+  SCOPED_TRACE(std::string(name_of<X>()) + " to " + name_of<Q>());
+  using E = std::decay_t<decltype(test.executor())>;
+  const std::size_t rows = scales.size();
+  auto& q = test.template output<Q>(rows * cols);
+  const auto s = view_on<E>(test.input(scales).data(), rows);
+  ASSERT_TRUE(quantise_rows(test.executor(), view_on<E>(test.input(x).data(), rows, cols),
+                            view_on<E>(q.data(), rows, cols), given(s))
+                  .ok());
+  const auto got = q.values();
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const Q want = convert<Q>(static_cast<float>(x[i]) / scales[i / cols]);
+    ASSERT_EQ(as_double(got[i]), as_double(want)) << i << ": " << as_double(x[i]) << " / " << scales[i / cols];
+  }
+}
+TYPED_TEST(quantise_kernels, quotients_are_those_of_a_division) {
+  constexpr std::size_t rows = 61, cols = 256;
+  std::vector<float> scales;
+  for (std::size_t r = 0; r < rows; ++r)
+    scales.push_back(std::ldexp(1.0f + static_cast<float>(r * 104729 % 8388608) * 0x1p-23f,
+                                r < 30 ? 0 : static_cast<int>(r * 37 % 240) - 120));
+  const auto numbers = uniform<float>(rows * cols, 77);
+  // Ties and their neighbours: multiples of half a scale; then anything, up to where codes end and beyond.
+  const auto filled = [&]<class X>(X) {
+    std::vector<X> x(rows * cols);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const float half = static_cast<float>(static_cast<int>(i % cols) - 128) * 0.5f;
+      const float v = i % 3 == 0 ? half : i % 3 == 1 ? half * 1.0000001f : numbers[i] * 600;
+      x[i] = X(v * scales[i / cols]);
+    }
+    x[5] = X(0.0f), x[6] = X(-0.0f);
+    return x;
+  };
+  check_quotients<float, std::int8_t>(*this, filled(float{}), scales, cols);
+  check_quotients<bf16, std::int8_t>(*this, filled(bf16{}), scales, cols);
+  check_quotients<float, e4m3>(*this, filled(float{}), scales, cols);
+  check_quotients<bf16, e4m3>(*this, filled(bf16{}), scales, cols);
+}
+
 TYPED_TEST(quantise_kernels, values_are_within_half_a_step) {
   std::uint64_t seed = 0;
   for (std::size_t cols : sizes{1, 7, 16, 33, 128, 1000, 4096, 8200, 20000}) {

@@ -285,8 +285,8 @@ TYPED_TEST(row_reductions, odd_block_sizes_are_right_held_and_read_again) {
 
 // The device's configurations run on the host too, and a grid smaller than the rows strides over them.
 template <class Config, class Test>
-void check_config(Test& test) {
-  const std::size_t count = 37, length = 24;
+void check_config(Test& test, std::size_t length = 24) {
+  const std::size_t count = 37;
   const auto x = uniform<float>(count * length, 71);
   check_softmax<Config, 4>(test, x, count, length, 2);
 }
@@ -296,6 +296,33 @@ TYPED_TEST(row_reductions, every_configuration_strides_over_the_rows) {
   check_config<rows::one_block>(*this);
   check_config<rows::wide_block>(*this);
   check_config<rows::endless_block>(*this);
+  // Rows of whole chunks, half of what is held, and all of it.
+  check_config<rows::whole_chunks<rows::config<32, 2, 1>>>(*this, 64);
+  check_config<rows::whole_chunks<rows::blocks_of<64, 2>>>(*this, 256);
+  check_config<rows::whole_chunks<rows::blocks_of<64, 2>>>(*this, 512);
+}
+
+/// Whether clusters can run where the test does.
+template <class E>
+bool has_clusters() {
+#if defined(__CUDACC__)
+  if constexpr (!E::on_host)
+    return rows::detail::has_clusters(rows::row_kernel<rows::blocks_of<64, 1, 2>, 4, rows::softmax_program<float, float>>);
+#endif
+  return true;
+}
+TYPED_TEST(row_reductions, clusters_share_rows) {
+  if (!has_clusters<TypeParam>()) GTEST_SKIP() << "the GPU or the code for it has no clusters";
+  const auto check = [&]<class Config>(Config, std::size_t length) {
+    const auto x = uniform<float>(7 * length, 72);
+    check_softmax<Config, 4>(*this, x, 7, length);
+    check_softmax<Config, 4>(*this, x, 7, length, Config::blocks * 2);  // two clusters stride over the rows
+  };
+  check(rows::whole_chunks<rows::blocks_of<64, 1, 2>>{}, 512);
+  check(rows::whole_chunks<rows::blocks_of<64, 1, 2>>{}, 300);
+  check(rows::whole_chunks<rows::blocks_of<64, 1, 2>>{}, 100);  // one block has none of the row
+  check(rows::whole_chunks<rows::blocks_of<64, 2, 8>>{}, 4096);
+  check(rows::blocks_of<96, 0, 4>{}, 5000);
 }
 
 KILN_ON_EXECUTORS(argmax_kernel);

@@ -64,8 +64,9 @@ TEST(row_lengths, are_64_bit) {
     const auto check = [&]<int Threads, int Width>(std::integral_constant<int, Threads>,
                                                    std::integral_constant<int, Width>) {
       reduce_storage<on_host, Threads> storage;
-      rows::row_of<imagined_row, on_host, Threads, Width, 0> one(program, {}, n, true, scope<on_host, Threads>{},
-                                                                 storage);
+      int turn = 0;
+      rows::row_of<imagined_row, on_host, Threads, Width, 0> one(program, {}, n, scope<on_host, Threads>{}, storage,
+                                                                 turn);
       const auto sum = [&](index_t begin, index_t end) {
         return one.reduce_within(begin, end, 0.0f, sum_of_values{}, rows::sum_of{});
       };

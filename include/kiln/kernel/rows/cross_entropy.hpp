@@ -6,38 +6,44 @@
 namespace kiln::rows {
 
 /// The largest value seen and the sum of exp(value - largest): both of a row from one reading of it (Milakov and
-/// Gimelshein, Online normalizer calculation for softmax, 2018). One number of 8 bytes, so that `reduce` takes it.
+/// Gimelshein, Online normalizer calculation for softmax, 2018), a chunk at a time.
 struct running_exponentials {
-  float top, sum;
-
-  KILN_FN static running_exponentials of(std::uint64_t bits) { return bit_cast<running_exponentials>(bits); }
-  KILN_FN std::uint64_t bits() const { return bit_cast<std::uint64_t>(*this); }
-
-  /// Of nothing.
-  KILN_FN static std::uint64_t none() { return running_exponentials{-infinity, 0}.bits(); }
+  float top = -infinity, sum = 0;
 
   /// exp of what the lesser of two values lies below the larger; equal ones, infinities too, are 0 apart.
-  KILN_FN static float ratio(float a, float b) { return a == b ? 1.0f : exponential(-magnitude(a - b)); }
+  KILN_FN static float ratio(float a, float b) { return a == b ? 1.0f : quick_exponential(-magnitude(a - b)); }
 
-  struct with_value {
-    KILN_FN std::uint64_t operator()(std::uint64_t bits, float v, index_t) const {
-      const running_exponentials a = of(bits);
-      const float e = ratio(a.top, v);
-      return v > a.top ? running_exponentials{v, a.sum * e + 1}.bits() : running_exponentials{a.top, a.sum + e}.bits();
+  /// Adds the first n of a chunk, whose largest is `largest`.
+  template <int Width>
+  KILN_FN void add(const chunk<float, Width>& x, int n, float largest) {
+    const float now = maximum_of{}(top, largest);
+    float e[Width];
+    if (is_finite(now)) {
+      sum *= quick_exponential(top - now);
+      KILN_UNROLL
+      for (int i = 0; i < Width; ++i) e[i] = i < n ? quick_exponential(x[i] - now) : 0.0f;
+    } else {
+      sum *= ratio(top, now);
+      KILN_UNROLL
+      for (int i = 0; i < Width; ++i) e[i] = i < n ? ratio(x[i], now) : 0.0f;
     }
-  };
+    KILN_UNROLL
+    for (int w = Width / 2; w > 0; w /= 2) {
+      KILN_UNROLL
+      for (int i = 0; i < w; ++i) e[i] += e[i + w];
+    }
+    sum += e[0];
+    top = now;
+  }
+
   struct joined {
-    KILN_FN std::uint64_t operator()(std::uint64_t x, std::uint64_t y) const {
-      const running_exponentials a = of(x), b = of(y);
+    KILN_FN running_exponentials operator()(const running_exponentials& a, const running_exponentials& b) const {
       const float e = ratio(a.top, b.top);
-      return a.top < b.top ? running_exponentials{b.top, a.sum * e + b.sum}.bits()
-                           : running_exponentials{a.top, b.sum * e + a.sum}.bits();
+      return a.top < b.top ? running_exponentials{b.top, a.sum * e + b.sum}
+                           : running_exponentials{a.top, b.sum * e + a.sum};
     }
   };
 };
-
-template <>
-inline constexpr bool rounds<running_exponentials::joined, std::uint64_t> = true;
 
 template <class X, class Id>
 struct cross_entropy_program {
@@ -75,7 +81,12 @@ struct cross_entropy_program {
   template <class Row>
   KILN_FN void run(Row& one) const {
     using state = running_exponentials;
-    const state all = state::of(one.reduce(state::none(), state::with_value{}, state::joined{}));
+    const state all = one.fold(
+        state{},
+        [&](state& s, index_t, int n, const chunk<X, Row::width>& kept) {
+          s.add(one.values(kept), n, one.template find<extreme::largest>(kept, n));
+        },
+        [](const state& s) { return s; }, state::joined{});
     // Distances from the largest, so that logits far from zero cost their mean no digits; in units that no sum of them
     // leaves float32 in, for classes are often masked by its lowest number.
     float below = 0;

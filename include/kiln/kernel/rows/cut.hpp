@@ -24,6 +24,10 @@ struct cut {
         groups(max_of<index_t>(ceil_div(n, group), 1)),
         pieces(ceil_div(group, piece)) {}
 
+  /// Whether all runs have a multiple of `unit` elements, and at least one.
+  constexpr bool whole(index_t unit) const {
+    return length > 0 && length % unit == 0 && starts_at(unit) && (pieces == 1 || (length % group == 0 && group % piece == 0));
+  }
   KILN_FN constexpr index_t runs() const { return groups * pieces; }  ///< of a row
   KILN_FN constexpr run_place at(index_t r) const {
     run_place p{r, 0, 0, length};

@@ -2,6 +2,7 @@
 /// The programs of RMSNorm (with and without a residual) and LayerNorm.
 #include <kiln/kernel/rows/access.hpp>
 #include <kiln/kernel/rows/math.hpp>
+#include <kiln/kernel/rows/row.hpp>
 
 namespace kiln::rows {
 
@@ -31,22 +32,29 @@ enum class rounding {
   before_weight  ///< the normalised value is rounded to the input's type, and the product once more
 };
 
+/// The chunks of a weight, as what lies beside a row.
+template <class W>
+struct weight_line {
+  line<const W> weight;
+  template <int Width>
+  KILN_FN void operator()(index_t c, int n, chunk<W, Width>& to) const {
+    load_constant(weight, c, n, to);
+  }
+};
+
 /// y = v * factor * weight for one chunk, stored.
 template <class X, rounding When, int Width, class Y, class W>
-KILN_FN void store_weighted(const line<Y>& to, const line<const W>& weight, index_t c, int n,
-                            const chunk<float, Width>& v, float factor) {
-  chunk<W, Width> w;
-  load(weight, c, n, w);
+KILN_FN void store_weighted(const line<Y>& to, const chunk<W, Width>& w, index_t c, int n, const chunk<float, Width>& v,
+                            float factor) {
   chunk<float, Width> y;
   KILN_UNROLL
   for (int i = 0; i < Width; ++i) y[i] = v[i] * factor;
   if constexpr (When == rounding::before_weight) {
-    const chunk<X, Width> narrow = rounded<X>(y);
-    KILN_UNROLL
-    for (int i = 0; i < Width; ++i) y[i] = static_cast<float>(narrow[i]);
+    y = widened(rounded<X>(y));
   }
+  const chunk<float, Width> by = widened(w);
   KILN_UNROLL
-  for (int i = 0; i < Width; ++i) y[i] *= static_cast<float>(w[i]);
+  for (int i = 0; i < Width; ++i) y[i] *= by[i];
   store(to, c, n, rounded<Y>(y));
 }
 
@@ -71,7 +79,7 @@ struct rms_norm_program {
   void each_operand(F f) const {
     f(x), f(weight), f(y);
   }
-  KILN_FN lines at(index_t r) const { return {x.at(r), weight.at(0), y.at(r)}; }
+  KILN_FN lines at(index_t r) const { return {x.at(r), weight.only(), y.at(r)}; }
   template <int Width>
   KILN_FN void load(const lines& l, index_t c, int n, chunk<X, Width>& to) const {
     rows::load(l.x, c, n, to);
@@ -80,12 +88,10 @@ struct rms_norm_program {
 
   template <class Row>
   KILN_FN void run(Row& one) const {
+    auto weights = one.template beside<chunk<W, Row::width>>(weight_line<W>{one.lines.weight});
     const float factor = inverse_norm(one, epsilon);
-    one.map([&](index_t c, int n, const chunk<X, Row::width>& kept) {
-      chunk<float, Row::width> v;
-      KILN_UNROLL
-      for (int i = 0; i < Row::width; ++i) v[i] = value(kept[i]);
-      store_weighted<X, When>(one.lines.y, one.lines.weight, c, n, v, factor);
+    one.map(weights, [&](index_t c, int n, const chunk<X, Row::width>& kept, const chunk<W, Row::width>& w) {
+      store_weighted<X, When>(one.lines.y, w, c, n, widened(kept), factor);
     });
   }
 };
@@ -116,57 +122,75 @@ struct add_rms_norm_program {
   void each_operand(F f) const {
     f(x), f(residual), f(weight), f(sum), f(y);
   }
-  KILN_FN lines at(index_t r) const { return {x.at(r), residual.at(r), weight.at(0), sum.at(r), y.at(r)}; }
+  KILN_FN lines at(index_t r) const { return {x.at(r), residual.at(r), weight.only(), sum.at(r), y.at(r)}; }
   template <int Width>
   KILN_FN void load(const lines& l, index_t c, int n, chunk<float, Width>& to) const {
     chunk<X, Width> a;
     chunk<R, Width> b;
     rows::load(l.x, c, n, a);
     rows::load(l.residual, c, n, b);
+    const chunk<float, Width> v = widened(a), u = widened(b);
     KILN_UNROLL
-    for (int i = 0; i < Width; ++i) to[i] = static_cast<float>(a[i]) + static_cast<float>(b[i]);
+    for (int i = 0; i < Width; ++i) to[i] = v[i] + u[i];
   }
   KILN_FN static float value(float v) { return v; }
 
   template <class Row>
   KILN_FN void run(Row& one) const {
+    auto weights = one.template beside<chunk<W, Row::width>>(weight_line<W>{one.lines.weight});
     const float factor = inverse_norm(one, epsilon);
-    one.map([&](index_t c, int n, const chunk<float, Row::width>& kept) {
+    one.map(weights, [&](index_t c, int n, const chunk<float, Row::width>& kept, const chunk<W, Row::width>& w) {
       store(one.lines.sum, c, n, rounded<T>(kept));
-      store_weighted<X, When>(one.lines.y, one.lines.weight, c, n, kept, factor);
+      store_weighted<X, When>(one.lines.y, w, c, n, kept, factor);
     });
   }
 };
 
-/// What LayerNorm makes of a row: results are (v * unit - shift - mean) * factor.
+template <class W, class B, int Width>
+struct weight_and_bias {
+  chunk<W, Width> weight;
+  chunk<B, Width> bias;
+};
+
+/// What LayerNorm makes of a row: its mean is centre + low, in the unit.
 struct layer_statistics {
-  float unit, shift, mean, factor;
+  float unit, centre, low, factor;
+
+  template <class X, class W, class B, int Width>
+  KILN_FN chunk<float, Width> of(const chunk<X, Width>& kept, const weight_and_bias<W, B, Width>& with) const {
+    const chunk<float, Width> x = widened(kept), w = widened(with.weight), b = widened(with.bias);
+    const float below = -low * factor;
+    chunk<float, Width> y;
+    KILN_UNROLL
+    for (int i = 0; i < Width; ++i) y[i] = ((x[i] * unit - centre) * factor + below) * w[i] + b[i];
+    return y;
+  }
 };
 /// Values are taken relative to the row's first, and in another unit once more where their squares overflow or vanish.
 template <class Row>
 KILN_FN layer_statistics layer_statistics_of(Row& one, float epsilon) {
-  const auto count = static_cast<float>(one.length());
   const float start = one.first();
-  float unit = 1, shift = start, mean = 0, squares = 0;
-  for (int attempt = 0;; ++attempt) {
-    shift = start * unit;
-    const float u = unit, s = shift;
-    mean = one.reduce(
-               0.0f, [=](float a, float v, index_t) { return a + (v * u - s); }, sum_of{}) /
-           count;
-    const float m = mean;
-    squares = one.reduce(
-        0.0f, [=](float a, float v, index_t) { return a + (v * u - s - m) * (v * u - s - m); }, sum_of{});
-    if (attempt == 1) break;
-    if (!is_finite(squares))
-      unit = large_unit;
-    else if (squares < 0x1p-80f && epsilon < 0x1p-60f && magnitude(start) < 0x1p40f)
-      unit = small_unit;
-    else
-      break;
-  }
-  return {unit, shift, mean, inverse_root(squares / count + epsilon * unit * unit)};
+  float unit = 1;
+  moments found = one.spread(unit, start);
+  if (!is_finite(found.squares))
+    unit = large_unit;
+  else if (found.squares < 0x1p-80f && epsilon < 0x1p-60f && magnitude(start) < 0x1p40f)
+    unit = small_unit;
+  if (unit != 1.0f) found = one.spread(unit, start * unit);
+  const exact_sum mean = exact_sum::of(start * unit, found.mean);
+  return {unit, mean.high, mean.low, inverse_root(found.squares / found.count + epsilon * unit * unit)};
 }
+
+template <class W, class B>
+struct weight_and_bias_lines {
+  line<const W> weight;
+  line<const B> bias;
+  template <int Width>
+  KILN_FN void operator()(index_t c, int n, weight_and_bias<W, B, Width>& to) const {
+    load_constant(weight, c, n, to.weight);
+    load_constant(bias, c, n, to.bias);
+  }
+};
 
 /// y = (x - mean) / sqrt(variance + epsilon) * weight + bias. Values are taken relative to the row's first, so that a
 /// mean far from zero costs no digits; the variance is that of a second pass.
@@ -176,6 +200,7 @@ struct layer_norm_program {
   using lead = std::conditional_t<(sizeof(X) > sizeof(Y)), X, Y>;
   static constexpr int phases = 3;
   static constexpr bool few_registers = true;
+  static constexpr bool much_beside = true;
   struct lines {
     line<const X> x;
     line<const W> weight;
@@ -193,7 +218,7 @@ struct layer_norm_program {
   void each_operand(F f) const {
     f(x), f(weight), f(bias), f(y);
   }
-  KILN_FN lines at(index_t r) const { return {x.at(r), weight.at(0), bias.at(0), y.at(r)}; }
+  KILN_FN lines at(index_t r) const { return {x.at(r), weight.only(), bias.only(), y.at(r)}; }
   template <int Width>
   KILN_FN void load(const lines& l, index_t c, int n, chunk<X, Width>& to) const {
     rows::load(l.x, c, n, to);
@@ -202,18 +227,11 @@ struct layer_norm_program {
 
   template <class Row>
   KILN_FN void run(Row& one) const {
+    auto beside = one.template beside<weight_and_bias<W, B, Row::width>>(
+        weight_and_bias_lines<W, B>{one.lines.weight, one.lines.bias});
     const layer_statistics of = layer_statistics_of(one, epsilon);
-    one.map([&](index_t c, int n, const chunk<X, Row::width>& kept) {
-      chunk<W, Row::width> w;
-      chunk<B, Row::width> b;
-      rows::load(one.lines.weight, c, n, w);
-      rows::load(one.lines.bias, c, n, b);
-      chunk<float, Row::width> v;
-      KILN_UNROLL
-      for (int i = 0; i < Row::width; ++i)
-        v[i] = (value(kept[i]) * of.unit - of.shift - of.mean) * of.factor * static_cast<float>(w[i]) +
-               static_cast<float>(b[i]);
-      store(one.lines.y, c, n, rounded<Y>(v));
+    one.map(beside, [&](index_t c, int n, const chunk<X, Row::width>& kept, const auto& with) {
+      store(one.lines.y, c, n, rounded<Y>(of.of(kept, with)));
     });
   }
 };

@@ -53,8 +53,9 @@ struct rows_of_sum {
     chunk<R, Width> b;
     rows::load(l.x, c, n, a);
     rows::load(l.residual, c, n, b);
+    const chunk<float, Width> v = widened(a), u = widened(b);
     KILN_UNROLL
-    for (int i = 0; i < Width; ++i) to[i] = static_cast<float>(a[i]) + static_cast<float>(b[i]);
+    for (int i = 0; i < Width; ++i) to[i] = v[i] + u[i];
   }
   template <int Width>
   KILN_FN static void keep(const lines& l, index_t c, int n, const chunk<held, Width>& kept) {
@@ -74,18 +75,20 @@ struct rms_values {
   void each_operand(F f) const {
     f(weight);
   }
-  KILN_FN lines at() const { return weight.at(0); }
+  KILN_FN lines at() const { return weight.only(); }
   template <class Row>
   KILN_FN float measure(Row& one) const {
     return inverse_norm(one, epsilon);
   }
+  template <int Width>
+  using at_chunk = chunk<W, Width>;
+  KILN_FN static weight_line<W> loads(const lines& l) { return {l}; }
   template <class X, int Width>
-  KILN_FN static chunk<float, Width> values(const lines& l, float factor, index_t c, int n, const chunk<X, Width>& x) {
-    chunk<W, Width> w;
-    load(l, c, n, w);
+  KILN_FN static chunk<float, Width> values(const chunk<W, Width>& w, float factor, const chunk<X, Width>& x) {
+    const chunk<float, Width> v = widened(x), by = widened(w);
     chunk<float, Width> y;
     KILN_UNROLL
-    for (int i = 0; i < Width; ++i) y[i] = static_cast<float>(x[i]) * factor * static_cast<float>(w[i]);
+    for (int i = 0; i < Width; ++i) y[i] = v[i] * factor * by[i];
     return y;
   }
 };
@@ -108,24 +111,18 @@ struct layer_values {
   void each_operand(F f) const {
     f(weight), f(bias);
   }
-  KILN_FN lines at() const { return {weight.at(0), bias.at(0)}; }
+  KILN_FN lines at() const { return {weight.only(), bias.only()}; }
   template <class Row>
   KILN_FN statistics measure(Row& one) const {
     return layer_statistics_of(one, epsilon);
   }
+  template <int Width>
+  using at_chunk = weight_and_bias<W, B, Width>;
+  KILN_FN static weight_and_bias_lines<W, B> loads(const lines& l) { return {l.weight, l.bias}; }
   template <class X, int Width>
-  KILN_FN static chunk<float, Width> values(const lines& l, const statistics& of, index_t c, int n,
+  KILN_FN static chunk<float, Width> values(const weight_and_bias<W, B, Width>& with, const statistics& of,
                                             const chunk<X, Width>& x) {
-    chunk<W, Width> w;
-    chunk<B, Width> b;
-    load(l.weight, c, n, w);
-    load(l.bias, c, n, b);
-    chunk<float, Width> y;
-    KILN_UNROLL
-    for (int i = 0; i < Width; ++i)
-      y[i] = (static_cast<float>(x[i]) * of.unit - of.shift - of.mean) * of.factor * static_cast<float>(w[i]) +
-             static_cast<float>(b[i]);
-    return y;
+    return of.of(x, with);
   }
 };
 
@@ -136,6 +133,7 @@ struct norm_quantise_program {
   using lead = typename Source::lead;
   static constexpr bool computed = !std::is_const_v<Scale>;
   static constexpr int phases = Norm::phases + (computed ? 2 : 1);
+  static constexpr bool few_registers = true, much_beside = true;
   struct lines {
     typename Source::lines source;
     typename Norm::lines norm;
@@ -146,7 +144,7 @@ struct norm_quantise_program {
   Norm norm;
   operand<Q> q;
   place_of_run<Scale> scales;
-  to_codes<Q> codes;
+  to_codes<Q, computed> codes;
 
   template <class F>
   void each_operand(F f) const {
@@ -162,13 +160,15 @@ struct norm_quantise_program {
   template <class Row>
   KILN_FN void run(Row& one) const {
     constexpr int width = Row::width;
+    using lying_beside = typename Norm::template at_chunk<width>;
+    auto beside = one.template beside<lying_beside>(Norm::loads(one.lines.norm));
     const auto measured = norm.measure(one);
     one_factor<false> by;
     if constexpr (computed) {
       const float amax = one.reduce_chunks(
-          0.0f,
-          [&](float(&a)[width], index_t c, int n, const chunk<held, width>& kept) {
-            const chunk<float, width> y = Norm::values(one.lines.norm, measured, c, n, kept);
+          beside, 0.0f,
+          [&](float(&a)[width], index_t, int n, const chunk<held, width>& kept, const lying_beside& with) {
+            const chunk<float, width> y = Norm::values(with, measured, kept);
             KILN_UNROLL
             for (int i = 0; i < width; ++i)
               if (i < n) a[i] = maximum_of{}(a[i], magnitude(y[i]));
@@ -179,9 +179,9 @@ struct norm_quantise_program {
     } else {
       by.s = *one.lines.scale;
     }
-    one.map([&](index_t c, int n, const chunk<held, width>& kept) {
+    one.map(beside, [&](index_t c, int n, const chunk<held, width>& kept, const lying_beside& with) {
       Source::keep(one.lines.source, c, n, kept);
-      store(one.lines.q, c, n, codes(Norm::values(one.lines.norm, measured, c, n, kept), by));
+      store(one.lines.q, c, n, codes(Norm::values(with, measured, kept), by));
     });
   }
 };

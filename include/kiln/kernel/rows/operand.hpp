@@ -40,6 +40,8 @@ struct operand {
     return o * outer + m * middle + i * inner;
   }
   KILN_FN constexpr line<T> at(index_t r) const { return {data + offset(r), step}; }
+  /// The first row, without a calculation: a line that all rows share.
+  KILN_FN constexpr line<T> only() const { return {data, step}; }
 
   /// True if accesses of `bytes` from any multiple of `width` elements of any row are aligned.
   constexpr bool vectors(int width) const {

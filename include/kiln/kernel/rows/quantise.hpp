@@ -93,25 +93,44 @@ KILN_FN void store_quantised(const line<Q>& to, index_t c, int n, const chunk<X,
   store(to, c, n, q);
 }
 
-/// As a step of `scaled_program`: numbers to codes.
-template <class Q>
+/// As a step of `scaled_program`: numbers to codes. `Bounded`: the scale is that of the numbers, so that no quotient lies
+/// beyond the codes.
+template <class Q, bool Bounded = false>
 struct to_codes {
   quantise_rule rule;
   template <int Width, class X, class Factors>
   KILN_FN chunk<Q, Width> operator()(const chunk<X, Width>& x, const Factors& by) const {
-    chunk<Q, Width> q;
-    KILN_UNROLL
-    for (int i = 0; i < Width; ++i) {
-      const auto v = static_cast<float>(x[i]);
-      if constexpr (Factors::affine) {
-        q[i] = quantised<Q>(v, by.scale(i), by.zero(i), rule.symmetric);
+    if constexpr (Factors::affine) {
+      chunk<Q, Width> q;
+      KILN_UNROLL
+      for (int i = 0; i < Width; ++i)
+        q[i] = quantised<Q>(static_cast<float>(x[i]), by.scale(i), by.zero(i), rule.symmetric);
+      return q;
+    } else {
+      chunk<float, Width> v = widened(x);
+      if constexpr (Factors::one) {
+        const quotient divided(by.scale(0));
+        KILN_UNROLL
+        for (int i = 0; i < Width; ++i) v[i] = divided.template of<(sizeof(X) <= 2), Bounded>(v[i]);
       } else {
-        q[i] = quantised<Q>(v, by.scale(i), rule.symmetric);
-        if constexpr (is_floating_v<Q>)
-          if (rule.to_nan && detail::overflows<Q>(v / by.scale(i))) q[i] = detail::overflowed<Q>(v);
+        KILN_UNROLL
+        for (int i = 0; i < Width; ++i) v[i] = v[i] / by.scale(i);
       }
+      if constexpr (std::is_same_v<Q, std::int8_t> && !Bounded) {
+        const float least = rule.symmetric ? -127.0f : -128.0f;
+        KILN_UNROLL
+        for (int i = 0; i < Width; ++i) v[i] = v[i] < least ? least : v[i];
+      }
+      chunk<Q, Width> q = rounded<Q>(v);
+      if constexpr (is_floating_v<Q>) {
+        if (rule.to_nan) {
+          KILN_UNROLL
+          for (int i = 0; i < Width; ++i)
+            if (detail::overflows<Q>(v[i])) q[i] = detail::overflowed<Q>(v[i]);
+        }
+      }
+      return q;
     }
-    return q;
   }
 };
 /// Codes to numbers.
@@ -139,6 +158,7 @@ struct quantise_runs_program {
   using lead = X;
   static constexpr bool affine = !std::is_same_v<Z, no_zero>;
   static constexpr int phases = 2;
+  static constexpr bool few_registers = true;
   struct lines {
     line<const X> x;
     line<Q> q;
@@ -149,13 +169,14 @@ struct quantise_runs_program {
   operand<Q> q;
   place_of_run<float> scales;
   place_of_run<Z> zeros;
-  to_codes<Q> codes;
+  to_codes<Q, true> codes;
   cut cuts;
 
   template <class F>
   void each_operand(F f) const {
     f(in_runs<const X>{x, cuts}), f(in_runs<Q>{q, cuts});
   }
+  bool whole(index_t width) const { return cuts.whole(width); }
   KILN_FN index_t length_of(index_t r) const { return cuts.at(r).length; }
   KILN_FN lines at(index_t r) const {
     const run_place p = cuts.at(r);
@@ -177,7 +198,7 @@ struct quantise_runs_program {
       by = {found.scale, found.zero};
       one.once([&] { *one.lines.scale = found.scale, *one.lines.zero = static_cast<Z>(found.zero); });
     } else {
-      by = {scale_of<Q>(one.reduce(0.0f, larger_magnitude{}, maximum_of{})), 0};
+      by = {scale_of<Q>(one.template find<extreme::largest_magnitude>()), 0};
       one.once([&] { *one.lines.scale = by.scale(0); });
     }
     one.map([&](index_t c, int n, const chunk<X, Row::width>& kept) { store(one.lines.q, c, n, codes(kept, by)); });
@@ -202,6 +223,7 @@ struct amax_program {
   void each_operand(F f) const {
     f(in_runs<const X>{x, cuts});
   }
+  bool whole(index_t width) const { return cuts.whole(width); }
   KILN_FN index_t length_of(index_t r) const { return cuts.at(r).length; }
   KILN_FN lines at(index_t r) const {
     const run_place p = cuts.at(r);
@@ -215,7 +237,7 @@ struct amax_program {
 
   template <class Row>
   KILN_FN void run(Row& one) const {
-    const float amax = one.reduce(0.0f, larger_magnitude{}, maximum_of{});
+    const float amax = one.template find<extreme::largest_magnitude>();
     one.once([&] { raise(to, amax); });
   }
 };

@@ -15,35 +15,122 @@
 
 namespace kiln::rows {
 
+/// What is known of a row's length: nothing, that it is a multiple of a chunk and not 0, or that all chunks that can be
+/// held are there.
+enum class fit { any, whole, full };
+
+/// a + b without its rounding error, and the error.
+struct exact_sum {
+  float high, low;
+  KILN_FN static exact_sum of(float a, float b) {
+    const float high = a + b, of_b = high - a;
+    return {high, (a - (high - of_b)) + (b - of_b)};
+  }
+};
+
+/// Of a part of a row: how many, their mean, and the sum of squares of distances from it. Parts are joined by their means
+/// (Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computing sample variances, 1979).
+struct alignas(16) moments {
+  float count, mean, squares;
+
+  /// Of count values whose distances from a number, and the squares of these, have the sums given.
+  KILN_FN static moments of(float count, float sum, float squares) {
+    const float mean = count > 0 ? sum / count : 0, rest = squares - sum * mean;
+    return {count, mean, rest < 0 ? 0 : rest};
+  }
+  struct of_equal_parts {
+    float count;  ///< of the part of one thread
+    KILN_FN moments operator()(const moments& a, const moments& b, int step) const {
+      const float away = a.mean - b.mean, n = count * static_cast<float>(step);
+      return {2 * n, (a.mean + b.mean) * 0.5f, (a.squares + b.squares) + away * away * (0.5f * n)};
+    }
+  };
+  struct joined {
+    KILN_FN moments operator()(const moments& a, const moments& b) const {
+      const float n = a.count + b.count;
+      if (n == 0) return a;
+      const float away = a.mean - b.mean, of_a = a.count / n, of_b = b.count / n;
+      // Two products and a sum, lest either operand be preferred.
+      return {n, product(a.mean, of_a) + product(b.mean, of_b),
+              (a.squares + b.squares) + away * away * (of_a * b.count)};
+    }
+    template <class Results>
+    KILN_FN moments operator()(const Results& of) const {
+      const float count = of.sum([](const moments& m) { return m.count; });
+      const float mean = of.sum([](const moments& m) { return m.count * m.mean; }) / count;
+      const float squares = of.sum([=](const moments& m) {
+        const float away = m.mean - mean;
+        return m.squares + m.count * (away * away);
+      });
+      return {count, mean, squares};
+    }
+
+   private:
+    KILN_FN static float product(float a, float b) {
+#if defined(__CUDA_ARCH__)
+      return __fmul_rn(a, b);
+#else
+      return a * b;
+#endif
+    }
+  };
+};
+
+/// What is read beside a row, a weight for instance. Where few chunks are held (`Items` > 0) it is loaded with them, so
+/// that it has arrived when the row is reduced; else it is loaded when it is used.
+template <class Beside, class Load, class Scope, int Width, int Items>
+struct companion {
+  using type = Beside;
+  Load load;
+  fragments<Beside, (Items > 0 ? Items : 1), Scope> loaded;
+
+  /// What lies beside the chunk at column c; `now` has room for it.
+  KILN_HOST_CALLS KILN_FN const Beside& at(index_t c, int n, Beside& now) {
+    if constexpr (Items > 0) {
+      const int number = static_cast<int>(c) / Width;
+      return loaded.of(number % Scope::threads)[number / Scope::threads];
+    } else {
+      load(c, n, now);
+      return now;
+    }
+  }
+};
+
 /// Thread t of the scope has chunks t, t + threads, t + 2 threads ... of `Width` elements. Items > 0: as many chunks of
 /// each thread are held in registers, and the row has at most threads * Items * Width elements. Items == 0: any length,
-/// read anew in each phase. Whole: the length is a multiple of Width, and above 0.
-template <class Program, class Where, int Threads, int Width, int Items, bool Whole = false>
+/// read anew in each phase.
+template <class Program, class Where, int Threads, int Width, int Items, fit Fit = fit::any, int Blocks = 1>
 class row_of {
  public:
   using held = typename Program::held;
   using lines_type = typename Program::lines;
-  using scope_type = scope<Where, Threads>;
-  using storage = reduce_storage<Where, Threads>;
+  using scope_type = std::conditional_t<(Blocks > 1), cluster_scope<Where, Threads, Blocks>, scope<Where, Threads>>;
+  using storage = reduce_storage<Where, Threads, Blocks>;
   static constexpr int width = Width;
+  static constexpr index_t step = index_t{Threads} * Width;  ///< between chunks of a thread
+  /// Whether there are registers for what is read beside the row while it is reduced.
+  static constexpr bool early = Items > 0 && Items <= 2;
 
-  /// `lines` of the row; `length` is 0 and nothing is touched if the scope has no row left (`active` false).
-  KILN_HOST_CALLS KILN_FN row_of(const Program& program, const lines_type& at, index_t length, bool active,
-                                 scope_type threads, storage& shared)
+  struct nothing {};
+
+  KILN_HOST_CALLS KILN_FN row_of(const Program& program, const lines_type& at, index_t length, scope_type threads,
+                                 storage& shared, int& turn)
       : lines(at),
         program_(program),
-        length_(active ? length : 0),
-        active_(active),
+        length_(Fit == fit::full ? index_t{Threads} * Items * Width : length),
         threads_(threads),
-        shared_(shared) {
+        shared_(shared),
+        turn_(turn) {
     if constexpr (Items > 0) {
       threads_.each([&](int t) {
         KILN_UNROLL
         for (int i = 0; i < Items; ++i) {
           const int c = (i * Threads + t) * Width;
           // Without a branch all loads are under way before the first is used. Each row has a first chunk to read
-          // instead, and a scope without a row looks at one that is there.
-          if constexpr (Whole)
+          // instead.
+          if constexpr (Fit == fit::full)
+            program_.template load<Width>(lines, c, Width, kept_.of(t)[i]);
+          else if constexpr (Fit == fit::whole)
             program_.template load<Width>(lines, c < static_cast<int>(length) ? c : 0, Width, kept_.of(t)[i]);
           else if (c < length_)
             program_.template load<Width>(lines, c, valid(c), kept_.of(t)[i]);
@@ -54,20 +141,35 @@ class row_of {
 
   KILN_FN index_t length() const { return length_; }
 
+  /// What is read beside the row: `load(column, n, to)` fills a chunk's part.
+  KILN_HOST_CALLS template <class Beside, class Load>
+  KILN_FN companion<Beside, Load, scope_type, Width, early ? Items : 0> beside(Load load) {
+    companion<Beside, Load, scope_type, Width, early ? Items : 0> b{load, {}};
+    if constexpr (early)
+      threads_.each([&](int t) {
+        KILN_UNROLL
+        for (int i = 0; i < Items; ++i) {
+          const int c = (i * Threads + t) * Width;
+          if (Fit == fit::full || c < static_cast<int>(length_)) load(static_cast<index_t>(c), valid(c), b.loaded.of(t)[i]);
+        }
+      });
+    return b;
+  }
   /// Combines `each(accumulator, value, column)` over the row; all threads get the result. Every thread starts Width
   /// accumulators from `identity`; `merge` joins them in an order that the configuration fixes.
   KILN_HOST_CALLS template <class A, class Each, class Merge>
   KILN_FN A reduce(A identity, Each each, Merge merge) {
     return reduce_chunks(
         identity,
-        [&](auto& a, index_t c, int n, const chunk<held, Width>& x) {
+        [&](auto& a, index_t c, int n, const chunk<held, Width>& kept) {
+          const chunk<float, Width> x = values(kept);
           if (n == Width) {
             KILN_UNROLL
-            for (int v = 0; v < Width; ++v) a[v] = each(a[v], program_.value(x[v]), c + v);
+            for (int v = 0; v < Width; ++v) a[v] = each(a[v], x[v], c + v);
           } else {
             KILN_UNROLL
             for (int v = 0; v < Width; ++v)
-              if (v < n) a[v] = each(a[v], program_.value(x[v]), c + v);
+              if (v < n) a[v] = each(a[v], x[v], c + v);
           }
         },
         merge);
@@ -94,18 +196,117 @@ class row_of {
       };
       if constexpr (Items == 0 && rounds<Merge, A>) {
         A all = identity;
-        for (index_t c = static_cast<index_t>(t) * Width; c < length_;) {
-          const auto next = [&](auto f) {
-            for (int left = most_in_turn; left > 0 && c < length_; --left, c += step) read(c, f);
-          };
-          all = merge(all, joined(next));
-        }
+        for (index_t c = static_cast<index_t>(t) * Width; c < length_;)
+          all = merge(all, joined([&](auto f) { c = chunks_from(c, most_in_turn, f); }));
         partial.of(t)[0] = all;
       } else {
         partial.of(t)[0] = joined([&](auto f) { chunks(t, f); });
       }
     });
-    return block_reduce(threads_, shared_, partial, merge);
+    return block_reduce(threads_, shared_, turn_, partial, merge);
+  }
+
+  /// The largest or smallest value of the first n of a chunk, or the largest magnitude; NaN if any is.
+  template <extreme What>
+  KILN_FN float find(const chunk<held, Width>& x, int n) const {
+    using op = extreme_of<What>;
+    if constexpr (comes_in_pairs<held> && Width > 1) {
+      extreme_pairs<What> a;
+      a.add(x, n);
+      return a.all();
+    } else {
+      float a = op::identity;
+      KILN_UNROLL
+      for (int v = 0; v < Width; ++v)
+        if (v < n) a = op{}(a, program_.value(x[v]), v);
+      return a;
+    }
+  }
+  /// The same of the row.
+  KILN_HOST_CALLS template <extreme What>
+  KILN_FN float find() {
+    using op = extreme_of<What>;
+    if constexpr (comes_in_pairs<held> && Width > 1)
+      return fold(
+          extreme_pairs<What>{}, [](auto& a, index_t, int n, const chunk<held, Width>& x) { a.add(x, n); },
+          [](const auto& a) { return a.all(); }, op{});
+    else
+      return reduce(op::identity, op{}, op{});
+  }
+
+  /// Each thread folds its chunks into a state of its own, `each(state, column, n, kept)`; `merge` joins what
+  /// `finish(state)` makes of those.
+  KILN_HOST_CALLS template <class State, class Each, class Finish, class Merge>
+  KILN_FN auto fold(State start, Each each, Finish finish, Merge merge) {
+    fragments<decltype(finish(start)), 1, scope_type> partial;
+    threads_.each([&](int t) {
+      const auto part = [&](auto over) {
+        State state = start;
+        over([&](index_t c, int n, const chunk<held, Width>& x) { each(state, c, n, x); });
+        return finish(state);
+      };
+      if constexpr (Items > 0) {
+        partial.of(t)[0] = part([&](auto f) { chunks(t, f); });
+      } else {
+        auto all = finish(start);
+        for (index_t c = static_cast<index_t>(t) * Width; c < length_;)
+          all = merge(all, part([&](auto f) { c = chunks_from(c, most_in_turn, f); }));
+        partial.of(t)[0] = all;
+      }
+    });
+    return block_reduce(threads_, shared_, turn_, partial, merge);
+  }
+
+  /// Moments of value * unit - start over the row. What registers hold is taken in one pass: each thread measures its
+  /// values from its first. As that is one of them, their sum's square over their count is at most as many times what is
+  /// left when it is taken off, and so it costs no more digits than that.
+  KILN_HOST_CALLS KILN_FN moments spread(float unit, float start) {
+    if constexpr (Items > 0) {
+      fragments<moments, 1, scope_type> all;
+      threads_.each([&](int t) {
+        const int n = Fit == fit::full ? Items * Width : held_by(t);
+        moments& mine = all.of(t)[0];
+        if (n == 0) {
+          mine = {0, 0, 0};
+          return;
+        }
+        const float from = values(kept_.of(t)[0])[0] * unit;
+        constexpr int some = Width < 4 ? Width : 4;  // accumulators, lest they take the registers of the row
+        float sum[some] = {}, squares[some] = {};
+        chunks(t, [&](index_t, int valid_here, const chunk<held, Width>& kept) {
+          const chunk<float, Width> x = values(kept);
+          KILN_UNROLL
+          for (int v = 0; v < Width; ++v) {
+            if (v < valid_here) {
+              const float away = x[v] * unit - from;
+              sum[v % some] += away, squares[v % some] += away * away;
+            }
+          }
+        });
+        KILN_UNROLL
+        for (int w = some / 2; w > 0; w /= 2) {
+          KILN_UNROLL
+          for (int v = 0; v < w; ++v) sum[v] += sum[v + w], squares[v] += squares[v + w];
+        }
+        mine = moments::of(static_cast<float>(n), sum[0], squares[0]);
+        mine.mean += from - start;
+      });
+      if constexpr (Fit == fit::full && Threads % 32 == 0)
+        warp_reduce_in_steps(threads_, all, moments::of_equal_parts{Items * Width});
+      else
+        warp_reduce(threads_, all, moments::joined{});
+      return exchange(threads_, shared_, turn_, all, moments::joined{});
+    } else {
+      const auto count = static_cast<float>(length_);
+      const float sum = reduce(
+          0.0f, [=](float a, float v, index_t) { return a + (v * unit - start); }, sum_of{});
+      const float mean = sum / count;
+      const float squares = reduce(
+          0.0f,
+          [=](float a, float v, index_t) { return a + (v * unit - start - mean) * (v * unit - start - mean); },
+          sum_of{});
+      return {count, mean, squares};
+    }
   }
 
   /// Combines `each(accumulator, value, column)` over columns [begin, end); of a row that registers do not hold, only
@@ -132,7 +333,19 @@ class row_of {
       }
       partial.of(t)[0] = a;
     });
-    return block_reduce(threads_, shared_, partial, merge);
+    return block_reduce(threads_, shared_, turn_, partial, merge);
+  }
+
+  /// The same with what is read beside the row: `each(accumulators, column, n, kept, beside)`.
+  KILN_HOST_CALLS template <class Companion, class A, class Each, class Merge>
+  KILN_FN A reduce_chunks(Companion& b, A identity, Each each, Merge merge) {
+    return reduce_chunks(
+        identity,
+        [&](A(&a)[Width], index_t c, int n, const chunk<held, Width>& x) {
+          typename Companion::type now;
+          each(a, c, n, x, b.at(c, n, now));
+        },
+        merge);
   }
 
   /// Calls `f(column, n, kept)` for each chunk, n of its elements being the row's.
@@ -141,13 +354,23 @@ class row_of {
     threads_.each([&](int t) { chunks(t, f); });
   }
 
+  /// Calls `f(column, n, kept, beside)` for each chunk.
+  KILN_HOST_CALLS template <class Companion, class F>
+  KILN_FN void map(Companion& b, F f) {
+    map([&](index_t c, int n, const chunk<held, Width>& x) {
+      typename Companion::type now;
+      f(c, n, x, b.at(c, n, now));
+    });
+  }
+
   /// Writes `f(value)` of each element to a line.
   KILN_HOST_CALLS template <class Y, class F>
   KILN_FN void write(const line<Y>& to, F f) {
     map([&](index_t c, int n, const chunk<held, Width>& x) {
+      const chunk<float, Width> from = values(x);
       chunk<float, Width> y;
       KILN_UNROLL
-      for (int v = 0; v < Width; ++v) y[v] = f(program_.value(x[v]));
+      for (int v = 0; v < Width; ++v) y[v] = f(from[v]);
       store(to, c, n, rounded<Y>(y));
     });
   }
@@ -156,7 +379,7 @@ class row_of {
   KILN_HOST_CALLS template <class F>
   KILN_FN void once(F f) {
     threads_.each([&](int t) {
-      if (t == 0 && active_) f();
+      if (t == 0) f();
     });
   }
 
@@ -168,27 +391,120 @@ class row_of {
     return program_.value(x[0]);
   }
 
-  const lines_type lines;
-
- private:
+  /// How many elements of the chunk at column c are the row's.
   KILN_FN int valid([[maybe_unused]] index_t c) const {
-    if constexpr (Whole)
+    if constexpr (Fit != fit::any)
       return Width;
     else
       return length_ - c < Width ? static_cast<int>(length_ - c) : Width;
   }
 
+  /// The values of what is kept of a chunk.
+  KILN_FN chunk<float, Width> values(const chunk<held, Width>& x) const {
+    if constexpr (comes_in_pairs<held>) {
+      return widened(x);
+    } else {
+      chunk<float, Width> y;
+      KILN_UNROLL
+      for (int v = 0; v < Width; ++v) y[v] = program_.value(x[v]);
+      return y;
+    }
+  }
+
+  const lines_type lines;
+
+ private:
+  template <extreme What>
+  struct extreme_pairs {
+    static constexpr int pairs = Width / 2;
+    using op = extreme_of<What>;
+    std::uint32_t a[pairs];
+
+    KILN_FN extreme_pairs() {
+      KILN_UNROLL
+      for (int v = 0; v < pairs; ++v) a[v] = start();
+    }
+    KILN_FN static std::uint32_t start() { return pack2<held>(op::identity, op::identity); }
+    KILN_FN void add(const chunk<held, Width>& x, int n) {
+      auto with = bit_cast<chunk<std::uint32_t, pairs>>(x);
+      if (n < Width) {
+        KILN_UNROLL
+        for (int v = 0; v < pairs; ++v)
+          if (2 * v + 1 >= n) with[v] = 2 * v >= n ? start() : (with[v] & 0xffffu) | (start() & 0xffff0000u);
+      }
+      KILN_UNROLL
+      for (int v = 0; v < pairs; ++v) a[v] = op::template pair<held>(a[v], with[v]);
+    }
+    KILN_FN float all() const {
+      std::uint32_t last = a[0];
+      KILN_UNROLL
+      for (int v = 1; v < pairs; ++v) last = op::template pair<held>(last, a[v]);
+      const two_floats both = unpack2<held>(last);
+      return op::of(both.lo, both.hi);
+    }
+  };
+
+  /// How many elements thread t holds.
+  KILN_FN int held_by(int t) const {
+    int count = 0;
+    KILN_UNROLL
+    for (int i = 0; i < Items; ++i) {
+      const int left = static_cast<int>(length_) - (i * Threads + t) * Width;
+      count += left < 0 ? 0 : left < Width ? left : Width;
+    }
+    return count;
+  }
+
   KILN_HOST_CALLS template <class F>
   KILN_FN void chunks(int t, F&& f) {
     if constexpr (Items > 0) {
+      forget(t);
       KILN_UNROLL
       for (int i = 0; i < Items; ++i) {
         const int c = (i * Threads + t) * Width;
-        if (c < static_cast<int>(length_)) f(static_cast<index_t>(c), valid(c), kept_.of(t)[i]);
+        if (Fit == fit::full || c < static_cast<int>(length_)) f(static_cast<index_t>(c), valid(c), kept_.of(t)[i]);
       }
     } else {
-      for (index_t c = static_cast<index_t>(t) * Width; c < length_; c += step) read(c, f);
+      chunks_from(static_cast<index_t>(t) * Width, length_, f);
     }
+  }
+
+  /// Up to `most` chunks of a thread from the one at column c on; the column after them.
+  KILN_HOST_CALLS template <class F>
+  KILN_FN index_t chunks_from(index_t c, index_t most, F&& f) {
+    const index_t end = most >= length_ ? length_ : min_of(length_, c + most * step);
+    if constexpr (!scope_type::host && Fit != fit::any) {
+      // Loads of several chunks are under way before the first is used.
+      for (; c + (ahead - 1) * step < end; c += ahead * step) {
+        chunk<held, Width> x[ahead];
+        KILN_UNROLL
+        for (int i = 0; i < ahead; ++i) program_.template load<Width>(lines, c + i * step, Width, x[i]);
+        KILN_UNROLL
+        for (int i = 0; i < ahead; ++i) f(c + i * step, Width, x[i]);
+      }
+    }
+    for (; c < end; c += step) read(c, f);
+    return c;
+  }
+
+  /// What the compiler knows of one phase it keeps for the next: a row that fills the registers would lie there as floats or
+  /// differences as well, and spill. So each phase is told that the row may have changed: by a number that is 0, which the
+  /// hardware alone knows. For 16-bit elements that is an instruction for two.
+  KILN_FN void forget([[maybe_unused]] int t) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (sizeof(held) * Items * Width >= 64) {
+      constexpr int words = Width * static_cast<int>(sizeof(held)) / 4;
+      unsigned nothing;
+      asm volatile("{\n\t.reg .u32 s;\n\tmov.u32 s, %%smid;\n\tshr.u32 %0, s, 31;\n\t}" : "=r"(nothing));
+      KILN_UNROLL
+      for (int i = 0; i < Items; ++i) {
+        auto w = bit_cast<chunk<std::uint32_t, words>>(kept_.of(t)[i]);
+        KILN_UNROLL
+        for (int v = 0; v < words; ++v) w[v] ^= nothing;
+        kept_.of(t)[i] = bit_cast<chunk<held, Width>>(w);
+      }
+    }
+#endif
   }
 
   /// The chunk at column c of a row that is not held.
@@ -199,13 +515,12 @@ class row_of {
     f(c, valid(c), x);
   }
 
-  static constexpr index_t step = index_t{Threads} * Width;  ///< between chunks of a thread
-  struct nothing {};
+  static constexpr int ahead = sizeof(held) * Width <= 16 ? 4 : 2;
   const Program& program_;
   index_t length_;
-  bool active_;
   scope_type threads_;
   storage& shared_;
+  int& turn_;
   [[no_unique_address]] std::conditional_t<(Items > 0), fragments<chunk<held, Width>, Items, scope_type>, nothing>
       kept_;
 };

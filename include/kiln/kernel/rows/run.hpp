@@ -11,32 +11,64 @@
 namespace kiln::rows {
 
 namespace detail {
-/// Most programs have rows of one length; one that cuts long rows into pieces says how long each is.
+template <class Where, class Config>
+using storage_of = reduce_storage<Where, Config::threads * Config::blocks, Config::blocks>;
+/// Most programs have rows of one length; one that cuts long rows into pieces says how long each is, and may know
+/// whether all are made of whole chunks.
 template <class Program>
 inline constexpr bool has_own_lengths = requires(const Program& program) { program.length_of(index_t{}); };
 template <class Program>
+inline constexpr bool knows_whole = requires(const Program& program) { program.whole(index_t{}); };
+template <class Program>
 KILN_FN index_t length_of(const Program& program, index_t r, index_t length) {
-  if constexpr (requires { program.length_of(r); })
+  if constexpr (has_own_lengths<Program>)
     return program.length_of(r);
   else
     return length;
 }
+/// Whether all rows have the length that the kernel is told.
+template <class Program>
+KILN_FN bool one_length(const Program& program) {
+  if constexpr (knows_whole<Program>)
+    return program.cuts.runs() == 1;
+  else
+    return !has_own_lengths<Program>;
+}
 }  // namespace detail
 
-/// Block `block` of `blocks` takes rows block * Rows ..., then strides over the grid, so any count of rows works.
+/// Block (or cluster) `block` of `blocks` takes rows block * Rows ..., then strides over the grid, so any count of rows
+/// works. Rows that fill what can be held have code without tests.
 KILN_HOST_CALLS template <class Where, class Config, int Width, class Program>
 KILN_FN void run_block(const Program& program, index_t count, index_t length, index_t block, index_t blocks,
-                       reduce_storage<Where, Config::threads>& shared) {
-  for (index_t first = block * Config::rows; first < count; first += blocks * Config::rows) {
-    block_scope<Where, Config::block>{}.template split<Config::threads>([&](auto threads) {
-      const index_t r = first + threads.number();
-      const bool active = r < count;
-      const index_t here = active ? r : first;
-      row_of<Program, Where, Config::threads, Width, Config::items, Config::whole> one(
-          program, program.at(here), detail::length_of(program, here, length), active, threads, shared);
+                       detail::storage_of<Where, Config>& shared) {
+  int turn = 0;
+  const auto run_rows = [&](auto what) {
+    const auto with = [&](auto threads, index_t r) {
+      row_of<Program, Where, Config::threads * Config::blocks, Width, Config::items, what.value, Config::blocks> one(
+          program, program.at(r), detail::length_of(program, r, length), threads, shared, turn);
+      if constexpr (Config::blocks > 1 && std::is_same_v<Where, on_device>)
+        if (r == block) wait_for_cluster();
       program.run(one);
-    });
-  }
+    };
+    if constexpr (Config::blocks > 1) {
+      for (index_t r = block; r < count; r += blocks)
+        with(cluster_scope<Where, Config::threads * Config::blocks, Config::blocks>{}, r);
+    } else if constexpr (Config::rows == 1) {
+      for (index_t r = block; r < count; r += blocks) with(block_scope<Where, Config::block>{}, r);
+    } else {
+      for (index_t first = block * Config::rows; first < count; first += blocks * Config::rows)
+        block_scope<Where, Config::block>{}.template split<Config::threads>([&](auto threads) {
+          const index_t r = first + threads.number();
+          if (r < count) with(threads, r);
+        });
+    }
+  };
+  if constexpr (!Config::whole || Config::items == 0)
+    run_rows(std::integral_constant<fit, Config::whole ? fit::whole : fit::any>{});
+  else if (length == Config::capacity(Width) && detail::one_length(program))
+    run_rows(std::integral_constant<fit, fit::full>{});
+  else
+    run_rows(std::integral_constant<fit, fit::whole>{});
 }
 
 /// How wide the chunks of a program are: 16 bytes of its widest traffic.
@@ -44,22 +76,31 @@ template <class Program>
 inline constexpr int chunk_width = 16 / static_cast<int>(sizeof(typename Program::lead));
 
 namespace detail {
-/// True if `wide_block` serves the program: with one phase there is nothing to hold a row for, and a program may say
-/// that it needs more registers than are left there.
+/// True if it is worth while to hold long rows: with one phase there is nothing to hold a row for, and a program may say
+/// that it needs more registers than are left then.
 template <class Program>
-constexpr bool holds_wide_rows() {
+constexpr bool holds_long_rows() {
   if constexpr (requires { Program::fits_wide_block; })
     return Program::fits_wide_block;
   else
     return Program::phases > 1;
 }
-/// A program may say that 64 registers are enough for it, so that more blocks share a multiprocessor.
+/// A program may say that much lies beside its rows, in registers too.
+template <class Program>
+inline constexpr bool much_beside = requires { Program::much_beside; };
+/// A program may say that few registers are enough for it, so that more blocks share a multiprocessor.
 template <class Config, int Width, class Program>
 constexpr int resident_blocks() {
+  constexpr int bytes = static_cast<int>(sizeof(typename Program::held));
   if constexpr (requires { Program::few_registers; })
-    return Config::residents(static_cast<int>(sizeof(typename Program::held)), Width);
+    return Config::residents(bytes, Width, much_beside<Program>);
   else
     return 1;
+}
+/// True if a thread holds 8 chunks of a long row: 128 bytes.
+template <class Program>
+constexpr bool holds_eight() {
+  return sizeof(typename Program::held) * chunk_width<Program> * 8 <= 128;
 }
 template <class Program>
 bool all_contiguous(const Program& p) {
@@ -69,7 +110,11 @@ bool all_contiguous(const Program& p) {
 }
 template <class Program>
 bool all_vectors(const Program& p, index_t length, int width) {
-  if (!has_own_lengths<Program> && (length == 0 || length % width != 0)) return false;
+  if constexpr (knows_whole<Program>) {
+    if (!p.whole(width)) return false;
+  } else if constexpr (!has_own_lengths<Program>) {
+    if (length == 0 || length % width != 0) return false;
+  }
   bool yes = true;
   p.each_operand([&](const auto& o) { yes = yes && o.vectors(width); });
   return yes;
@@ -77,26 +122,63 @@ bool all_vectors(const Program& p, index_t length, int width) {
 }  // namespace detail
 
 #if defined(__CUDACC__)
+namespace detail {
+/// Whether some code of this build is for GPUs with clusters, and some for those without.
+template <class...>
+inline constexpr bool builds_clusters = [] {
+#if defined(__CUDA_ARCH_LIST__)
+  constexpr int list[] = {__CUDA_ARCH_LIST__};
+  for (const int architecture : list)
+    if (architecture >= 900) return true;
+#endif
+  return false;
+}();
+template <class...>
+inline constexpr bool builds_without_clusters = [] {
+#if defined(__CUDA_ARCH_LIST__)
+  constexpr int list[] = {__CUDA_ARCH_LIST__};
+  for (const int architecture : list)
+    if (architecture < 900) return true;
+  return false;
+#else
+  return true;
+#endif
+}();
+/// Whether the code of a kernel that the current GPU runs is made for one with clusters: it may stem from that for an older
+/// one.
+template <class Kernel>
+bool has_clusters(Kernel* kernel) {
+  if (device_attribute(cudaDevAttrClusterLaunch, 0) == 0) return false;
+  cudaFuncAttributes a{};
+  return quiet_call([&] { return cudaFuncGetAttributes(&a, reinterpret_cast<const void*>(kernel)); }) == cudaSuccess &&
+         a.ptxVersion >= 90;
+}
+}  // namespace detail
+
 inline namespace KILN_ABI {
 
 template <class Config, int Width, class Program>
 __global__ void __launch_bounds__(Config::block, detail::resident_blocks<Config, Width, Program>())
     row_kernel(const __grid_constant__ Program program, index_t count, index_t length) {
-  __shared__ reduce_storage<on_device, Config::threads> shared;
-  run_block<on_device, Config, Width>(program, count, length, static_cast<index_t>(blockIdx.x),
-                                      static_cast<index_t>(gridDim.x), shared);
+#if __CUDA_ARCH__ < 900
+  if constexpr (Config::blocks > 1) return;  // there are no clusters, and nobody launches them
+#endif
+  __shared__ detail::storage_of<on_device, Config> shared;
+  if constexpr (Config::blocks > 1) begin_exchanges(shared);
+  run_block<on_device, Config, Width>(program, count, length, static_cast<index_t>(blockIdx.x) / Config::blocks,
+                                      static_cast<index_t>(gridDim.x) / Config::blocks, shared);
 }
 
 }  // namespace KILN_ABI
 #endif
 
-/// One configuration, pinned. `most_blocks` (0: chosen) limits the grid.
+/// One configuration, pinned. `most_blocks` (0: chosen) limits the grid, to no less than a cluster.
 template <class Config, int Width, class Program>
 status run_pinned(const host_executor&, const char*, const Program& program, index_t count, index_t length,
                   index_t most_blocks = 0) {
-  reduce_storage<on_host, Config::threads> shared;
+  detail::storage_of<on_host, Config> shared;
   const index_t all = ceil_div<index_t>(count, Config::rows),
-                blocks = most_blocks == 0 ? all : min_of(all, most_blocks);
+                blocks = most_blocks == 0 ? all : min_of(all, max_of<index_t>(most_blocks / Config::blocks, 1));
   for (index_t b = 0; b < blocks; ++b) run_block<on_host, Config, Width>(program, count, length, b, blocks, shared);
   return {};
 }
@@ -110,10 +192,13 @@ status run_pinned(const device& ex, const char* name, const Program& program, in
   constexpr index_t waves = 16, threads_of_sm = 2048;
   if (most_blocks == 0)
     most_blocks = device_attribute(cudaDevAttrMultiProcessorCount, 128) * (threads_of_sm / Config::block) * waves;
-  const index_t blocks = min_of<index_t>(ceil_div<index_t>(count, Config::rows), most_blocks);
-  return launch(ex, name, row_kernel<Config, Width, Program>, {.grid = {blocks, 1, 1}, .block = Config::block}, program,
+  const index_t workers = min_of<index_t>(ceil_div<index_t>(count, Config::rows),
+                                          max_of<index_t>(most_blocks / Config::blocks, 1));
+  return launch(ex, name, row_kernel<Config, Width, Program>,
+                {.grid = {workers * Config::blocks, 1, 1}, .block = Config::block, .cluster = Config::blocks}, program,
                 count, length);
 }
+
 }  // namespace KILN_ABI
 #endif
 
@@ -136,22 +221,52 @@ status run(const device& ex, trace::launch_record record, const Program& program
   const auto with = [&]<class Config, int Width>(Config, std::integral_constant<int, Width>, const char* schedule) {
     record.schedule = schedule;
     trace::scope watch(ex, record);
-    using chosen = std::conditional_t<(Width > 1 && !detail::has_own_lengths<Program>), whole_chunks<Config>, Config>;
+    using chosen =
+        std::conditional_t<(Width > 1 && (detail::knows_whole<Program> || !detail::has_own_lengths<Program>)),
+                           whole_chunks<Config>, Config>;
     return watch.done(run_pinned<chosen, Width>(ex, record.program, program, count, length));
   };
   constexpr std::integral_constant<int, width> chunks{};
   constexpr std::integral_constant<int, 1> single{};
-  if (detail::all_vectors(program, length, width)) {
-    if (length <= few_threads::capacity(width)) return with(few_threads{}, chunks, "rows, 8 threads each, held");
-    if (length <= one_warp::capacity(width)) return with(one_warp{}, chunks, "rows, a warp each, held");
-    if (length <= one_block::capacity(width)) return with(one_block{}, chunks, "rows, a block each, held");
-    if constexpr (detail::holds_wide_rows<Program>())
-      if (length <= wide_block::capacity(width)) return with(wide_block{}, chunks, "rows, a wide block each, held");
-    return with(endless_block{}, chunks, "rows, a block each, read again");
+  if (!detail::all_vectors(program, length, width)) {
+    if (length <= few_threads_single::capacity(1))
+      return with(few_threads_single{}, single, "rows, 8 threads each, unaligned");
+    return with(endless_single{}, single, "rows, a block each, unaligned, read again");
   }
-  if (length <= few_threads_single::capacity(1))
-    return with(few_threads_single{}, single, "rows, 8 threads each, unaligned");
-  return with(endless_single{}, single, "rows, a block each, unaligned, read again");
+  const auto holds = [=]<class Config>(Config) { return length <= Config::capacity(width); };
+  if (holds(few_threads{})) return with(few_threads{}, chunks, "rows, 8 threads each, held");
+  if (holds(one_warp{})) return with(one_warp{}, chunks, "rows, a warp each, held");
+  constexpr bool eight = detail::holds_eight<Program>();
+  // Few rows wait for their latencies one after another: more threads have fewer chunks each, and what lies beside them
+  // comes with them.
+  if (count <= 128) {
+    if (holds(blocks_of<256, 2>{})) return with(blocks_of<256, 2>{}, chunks, "rows, a block each, held");
+    if (holds(blocks_of<512, 2>{})) return with(blocks_of<512, 2>{}, chunks, "rows, a block each, held");
+  }
+  if (holds(blocks_of<64, 4>{})) return with(blocks_of<64, 4>{}, chunks, "rows, two warps each, held");
+  if (holds(blocks_of<128, 4>{})) return with(blocks_of<128, 4>{}, chunks, "rows, a block each, held");
+  if (holds(blocks_of<128, 8>{}))
+    return with(blocks_of<(eight ? 128 : 256), (eight ? 8 : 4)>{}, chunks, "rows, a block each, held");
+  if constexpr (detail::holds_long_rows<Program>()) {
+    using medium = blocks_of<(eight ? 256 : 512), (eight ? 8 : 4)>;
+    if (holds(medium{})) return with(medium{}, chunks, "rows, a block each, held");
+    if constexpr (detail::builds_clusters<Program>) {
+      constexpr int items = eight ? 8 : 4, scale = eight ? 1 : 2;
+      using first = whole_chunks<blocks_of<256, items, 2 * scale>>;
+      if (detail::has_clusters(row_kernel<first, width, Program>)) {
+        if (holds(first{})) return with(first{}, chunks, "rows, a cluster each, held");
+        using second = blocks_of<256, items, 4 * scale>;
+        if (holds(second{})) return with(second{}, chunks, "rows, a cluster each, held");
+        using third = blocks_of<256 * scale, items, 8>;
+        if (holds(third{})) return with(third{}, chunks, "rows, a cluster each, held");
+      }
+    }
+    if constexpr (detail::builds_without_clusters<Program>) {
+      using wide = std::conditional_t<eight && !detail::much_beside<Program>, wide_block, blocks_of<1024, 4>>;
+      if (holds(wide{})) return with(wide{}, chunks, "rows, a wide block each, held");
+    }
+  }
+  return with(endless_block{}, chunks, "rows, a block each, read again");
 }
 }  // namespace KILN_ABI
 #endif

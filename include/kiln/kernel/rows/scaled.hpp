@@ -9,7 +9,7 @@ namespace kiln::rows {
 /// One scale, and zero point, for a whole chunk.
 template <bool Affine>
 struct one_factor {
-  static constexpr bool affine = Affine;
+  static constexpr bool affine = Affine, one = true;
   float s = 1;
   std::int32_t z = 0;
   KILN_FN float scale(int) const { return s; }
@@ -18,7 +18,7 @@ struct one_factor {
 /// One for each element of a chunk.
 template <class Z, int Width>
 struct chunk_of_factors {
-  static constexpr bool affine = !std::is_empty_v<Z>;
+  static constexpr bool affine = !std::is_empty_v<Z>, one = false;
   chunk<float, Width> s;
   chunk<std::conditional_t<affine, Z, std::uint8_t>, Width> z;
   KILN_FN float scale(int i) const { return s[i]; }
@@ -107,6 +107,7 @@ struct scaled_program {
     f(in_runs<const X>{x, cuts}), f(in_runs<Y>{y, cuts});
     factors.each_operand(f);
   }
+  bool whole(index_t width) const { return cuts.whole(width); }
   KILN_FN index_t length_of(index_t r) const { return cuts.at(r).length; }
   KILN_FN lines at(index_t r) const {
     const run_place p = cuts.at(r);

@@ -9,9 +9,8 @@ namespace kiln::rows {
 template <class Row>
 KILN_FN void softmax_of(Row& one, float scale, bool masked, bool logarithmic) {
   const float s = scale;
-  const maximum_of larger;
-  const float top = one.reduce(
-      -infinity, [=](float a, float v, index_t) { return larger(a, v * s); }, larger);
+  // Rounding a product keeps the order, so the largest of all products is that of the largest value, or the smallest.
+  const float top = s * (s < 0 ? one.template find<extreme::smallest>() : one.template find<extreme::largest>());
   if (masked && top == -infinity) {
     const float nothing = logarithmic ? -infinity : 0.0f;
     one.write(one.lines.y, [=](float) { return nothing; });
@@ -95,12 +94,14 @@ struct masked_softmax_program {
     chunk<M, Width> m;
     rows::load(l.x, c, n, v);
     rows::load(l.mask, c, n, m);
-    KILN_UNROLL
-    for (int i = 0; i < Width; ++i) {
-      if constexpr (chooses<M>)
-        to[i] = m[i] != 0 ? static_cast<float>(v[i]) * scale : -infinity;
-      else
-        to[i] = static_cast<float>(v[i]) * scale + static_cast<float>(m[i]);
+    to = widened(v);
+    if constexpr (chooses<M>) {
+      KILN_UNROLL
+      for (int i = 0; i < Width; ++i) to[i] = m[i] != 0 ? to[i] * scale : -infinity;
+    } else {
+      const chunk<float, Width> more = widened(m);
+      KILN_UNROLL
+      for (int i = 0; i < Width; ++i) to[i] = to[i] * scale + more[i];
     }
   }
   KILN_FN static float value(float v) { return v; }
