@@ -168,31 +168,6 @@ TYPED_TEST(lane_exchange, shuffle_reads_any_lane_of_the_own_warp) {
   }
 }
 
-// Each value says where it was: thread, register.
-struct quads_program {
-  static constexpr int count = 8;
-  std::int32_t* to;
-  template <class Block>
-  KILN_FN void operator()(Block block, unsigned char*) const {
-    fragments<std::int32_t, count, Block> x;
-    block.each([&](int t) {
-      for (int i = 0; i < count; ++i) x.of(t)[i] = 100 * t + i;
-    });
-    transpose_quads(block, x);
-    block.each([&](int t) {
-      for (int i = 0; i < count; ++i) to[t * count + i] = x.of(t)[i];
-    });
-  }
-};
-TYPED_TEST(lane_exchange, four_lanes_transpose_four_registers) {
-  auto& out = this->template output<std::int32_t>(threads * quads_program::count);
-  one_block<threads>(this->executor(), quads_program{out.data()});
-  const auto got = out.values();
-  for (int t = 0; t < threads; ++t)
-    for (int i = 0; i < quads_program::count; ++i)
-      EXPECT_EQ(got[at(t * quads_program::count + i)], 100 * (t / 4 * 4 + i % 4) + i / 4 * 4 + t % 4) << t << ", " << i;
-}
-
 // ---- barriers: a value goes round the parts of a block through shared memory
 
 template <int Parts>

@@ -202,21 +202,11 @@ struct element_node : node {
     return std::is_same_v<Space, typename View::space>;
   }
 
-  template <int N>
-  using fetched = vec<element, N>;
-  template <int N>
-  KILN_FN fetched<N> fetch(const place& at) const {
+  template <int N, class A, int C>
+  KILN_FN vec<value<A>, N> eval(const accumulators<A, C, N>&, const place& at) const {
     detail::watch(view, at.batch, at.row, at.col + at.count - 1);
     const element* p = view.data + at.batch * view.stride(0) + at.row * view.stride(1) + at.col * view.stride(2);
-    return detail::read_some<View::unit_axis == 2, N>(p, view.stride(2), at);
-  }
-  template <int N, class A, int C>
-  KILN_FN vec<value<A>, N> eval(const accumulators<A, C, N>&, const place&, const fetched<N>& values) const {
-    return detail::widen(values);
-  }
-  template <int N, class A, int C>
-  KILN_FN vec<value<A>, N> eval(const accumulators<A, C, N>& from, const place& at) const {
-    return eval<N>(from, at, fetch<N>(at));
+    return detail::widen(detail::read_some<View::unit_axis == 2, N>(p, view.stride(2), at));
   }
 
   template <int N>

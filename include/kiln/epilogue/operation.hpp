@@ -39,18 +39,6 @@ constexpr mistake first_of(mistake m, More... more) {
 
 }  // namespace detail
 
-namespace detail {
-template <int N, class... E>
-struct first_fetched {
-  using type = nothing;
-};
-template <int N, class First, class... Rest>
-struct first_fetched<N, First, Rest...> {
-  using own = typename First::template fetched<N>;
-  using type = std::conditional_t<std::is_same_v<own, nothing>, typename first_fetched<N, Rest...>::type, own>;
-};
-}  // namespace detail
-
 template <class Op, class... E>
 struct operation : node {
   Op op;
@@ -72,22 +60,9 @@ struct operation : node {
     return detail::first_of(E::template mistakes<A>()..., Op::template mistakes<typename E::template value<A>...>());
   }
 
-  /// Of the first operand that fetches; others read when they are evaluated.
-  template <int N>
-  using fetched = typename detail::first_fetched<N, E...>::type;
-  template <int N>
-  KILN_FN fetched<N> fetch([[maybe_unused]] const place& at) const {
-    if constexpr (std::is_same_v<fetched<N>, nothing>) return {};
-    else return fetch_first<N>(at, operands);
-  }
-
   template <int N, class A, int C>
   KILN_FN vec<value<A>, N> eval(const accumulators<A, C, N>& from, const place& at) const {
     return with_values<A>(from, at, operands);
-  }
-  template <int N, class A, int C>
-  KILN_FN vec<value<A>, N> eval(const accumulators<A, C, N>& from, const place& at, const fetched<N>& values) const {
-    return with_fetched<A>(from, at, operands, values);
   }
 
   template <int N>
@@ -109,23 +84,6 @@ struct operation : node {
   }
 
  private:
-  template <int N, class First, class... Rest>
-  KILN_FN static fetched<N> fetch_first(const place& at, const bundle<First, Rest...>& from) {
-    if constexpr (std::is_same_v<typename First::template fetched<N>, nothing>) return fetch_first<N>(at, from.rest);
-    else return from.first.template fetch<N>(at);
-  }
-  template <class A, bool Used = false, int N, int C, class Todo, class... Done>
-  KILN_FN vec<value<A>, N> with_fetched(const accumulators<A, C, N>& from, const place& at, const Todo& todo, const fetched<N>& values,
-                                        const Done&... done) const {
-    using first = std::remove_cvref_t<decltype(todo.first)>;
-    constexpr bool takes = !Used && !std::is_same_v<typename first::template fetched<N>, nothing>;
-    const auto x = [&] {
-      if constexpr (takes) return todo.first.template eval<N>(from, at, values);
-      else return todo.first.template eval<N>(from, at);
-    }();
-    if constexpr (Todo::size == 1) return applied<A, N>(at, done..., x);
-    else return with_fetched<A, Used || takes>(from, at, todo.rest, values, done..., x);
-  }
   // Evaluates the operands from left to right, then applies the operation to each of the N tuples of values.
   template <class A, int N, int C, class First, class Second, class... Rest, class... Done>
   KILN_FN vec<value<A>, N> with_values(const accumulators<A, C, N>& from, const place& at,

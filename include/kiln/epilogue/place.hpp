@@ -28,9 +28,6 @@ struct accumulators {
   vec<A, N> v[Count];
 };
 
-/// What a node without values of its own has fetched.
-struct nothing {};
-
 /// What can be wrong with the types of an expression. The sink reports it, so that the compiler's message is short.
 enum class mistake { none, integer_activation, functor_signature, functor_result };
 
@@ -40,9 +37,7 @@ enum class mistake { none, integer_activation, functor_signature, functor_result
 ///     template <int N, class A, int C>
 ///     KILN_FN vec<value<A>, N> eval(const accumulators<A, C, N>&, const place&) const;
 ///
-/// and, where the defaults below do not hold, members of the same names as these. A node that reads memory may do so in two
-/// steps, so that a kernel can hide the time of the first: `fetch` before the accumulators are there, then
-/// `eval(from, at, fetched)`.
+/// and, where the defaults below do not hold, members of the same names as these.
 struct node {
   /// How many accumulators it needs: one more than the highest number used.
   static constexpr int products = 0;
@@ -50,12 +45,6 @@ struct node {
   template <class Space>
   static constexpr bool runs_in() {
     return true;
-  }
-  template <int N>
-  using fetched = nothing;
-  template <int N>
-  KILN_FN nothing fetch(const place&) const {
-    return {};
   }
   /// What is wrong with applying it to accumulators of type A.
   template <class A>
@@ -74,14 +63,6 @@ struct node {
   template <class F>
   void each_tensor(F&&) const {}
 };
-
-/// Evaluates with what has been fetched at this place before.
-template <int N, class E, class A, int C>
-KILN_FN vec<typename E::template value<A>, N> eval_fetched(const E& e, const accumulators<A, C, N>& from, const place& at,
-                                                           [[maybe_unused]] const typename E::template fetched<N>& values) {
-  if constexpr (std::is_same_v<typename E::template fetched<N>, nothing>) return e.template eval<N>(from, at);
-  else return e.template eval<N>(from, at, values);
-}
 
 template <class T>
 inline constexpr bool is_node_v = std::is_base_of_v<node, std::remove_cvref_t<T>>;

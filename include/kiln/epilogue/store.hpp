@@ -17,17 +17,6 @@ struct store_sink : sink {
     static_assert(detail::sound_sink<A, C, typename View::space, store_sink>::value);
     return detail::narrow<element>(expr.template eval<N>(from, at));
   }
-  /// The same in two steps (place.hpp).
-  template <int N>
-  using fetched = typename E::template fetched<N>;
-  template <int N>
-  KILN_FN fetched<N> fetch(const place& at) const {
-    return expr.template fetch<N>(at);
-  }
-  template <int N, class A, int C>
-  KILN_FN vec<element, N> values(const accumulators<A, C, N>& from, const place& at, const fetched<N>& read) const {
-    return detail::narrow<element>(eval_fetched<N>(expr, from, at, read));
-  }
   /// Writes them: in vectors where the address allows, nothing beyond `count`.
   template <int N>
   KILN_FN void write(const vec<element, N>& x, const place& at) const {

@@ -6,8 +6,7 @@
 /// a tile (`sharers`), the blocks of a cluster (`cluster_m` x `cluster_n`; those in one line of either axis share loads), whether
 /// sums are promoted after each slot (`promotes`, `promotes_in_turn`), `slot_bytes` and
 ///     load(thread, p, tile, step, slot, full, rank), prefetch(thread, p, tile, step, rank), multiply(group, number, slot, acc, add), settle(acc) after a wait,
-///     prepare(group, p, work, segment, state, rank) some products before finish(group, p, work, segment, state, scratch, flag, rank),
-///     end(group);
+///     finish(group, p, work, segment, state, scratch, flag, rank), end(group);
 ///     to promote: clear(group, state), promote<Block>(group, state, acc);
 ///     in turn: `blocks`, `partial<Group>`, multiply_blocks<First, Count>(group, number, slot, acc, add).
 /// `Where` is a parameter so that the host runs the same roles (arch/host/roles.hpp).
@@ -55,9 +54,7 @@ struct warp_specialized_schedule {
     auto peek = place;
     if (segment s; work.next(peek, s)) {
       const tile_index tile = work.tiles.at(s.tile);
-      sm90::one_thread(warp, [&](auto thread) {
-        Program::prefetch(thread, p, tile, s.first, rank);
-      });
+      sm90::one_thread(warp, [&](auto thread) { Program::prefetch(thread, p, tile, s.first, rank); });
     }
     sm90::wait_for_previous_kernel(warp);
     for (segment s; work.next(place, s);) {
@@ -103,16 +100,9 @@ struct warp_specialized_schedule {
           if (work.next(peek, other)) sm90::named_arrive<128 * groups>(group, turn_name + turn);
         }
       };
-      const auto prepare = [&] { Program::prepare(group, p, work, s, state, rank); };
-      if constexpr (Program::promotes_in_turn) {
-        prepare();
-        multiply_in_turn(group, number, s.steps, at, memory, state, rank, issued, std::make_integer_sequence<int, Program::blocks>{});
-      } else if constexpr (Program::promotes) {
-        prepare();
-        multiply_promoted(group, number, s.steps, at, memory, state, rank, issued);
-      } else {
-        multiply(group, number, s.steps, at, memory, state, rank, prepare, issued);
-      }
+      if constexpr (Program::promotes_in_turn) multiply_in_turn(group, number, s.steps, at, memory, state, rank, issued, std::make_integer_sequence<int, Program::blocks>{});
+      else if constexpr (Program::promotes) multiply_promoted(group, number, s.steps, at, memory, state, rank, issued);
+      else multiply(group, number, s.steps, at, memory, state, rank, issued);
       Program::finish(group, p, work, s, state, memory.scratch[number], memory.flag[number], rank);
     }
     Program::end(group);
@@ -121,13 +111,11 @@ struct warp_specialized_schedule {
  private:
   static constexpr int turn_name = 1 + groups;  ///< named barriers of the turns; those of the groups come before
 
-  template <class Group, class State, class Prepare, class Issued>
-  KILN_FN static void multiply(Group group, int number, int steps, sm90::ring_position<Slots>& at, shared& memory, State& state, int rank, Prepare prepare, Issued issued) {
-    constexpr int ahead = 3;  // slots whose products take about as long as memory to answer
+  template <class Group, class State, class Issued>
+  KILN_FN static void multiply(Group group, int number, int steps, sm90::ring_position<Slots>& at, shared& memory, State& state, int rank, Issued issued) {
     int held = -1;
     KILN_NO_UNROLL
     for (int step = 0; step < steps; ++step, at.next()) {
-      if (step == max_of(steps - ahead, 0)) prepare();
       sm90::wait(group, memory.full[at.slot], at.parity);
       Program::multiply(group, number, memory.slots[at.slot], state.acc, step > 0);
       sm90::wgmma_wait<1>(group);

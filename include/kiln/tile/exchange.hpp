@@ -101,42 +101,6 @@ KILN_FN void shuffle(Scope where, fragments<T, N, Scope>& x, SourceLaneOf source
   detail::exchange_lanes(where, x, source_lane_of, [](int, const T&, const T& theirs) { return theirs; });
 }
 
-/// Among four neighbouring lanes and four registers each, from register 4 i on: lane q gets in register j what lane j has in
-/// register q. Registers of 4 bytes.
-KILN_HOST_CALLS template <class T, int N, class Scope>
-KILN_FN void transpose_quads(Scope, fragments<T, N, Scope>& x) {
-  static_assert(Scope::threads % 32 == 0 && N % 4 == 0 && sizeof(T) == 4);
-  if constexpr (Scope::host) {
-    for (int first = 0; first < Scope::threads; first += 4) {
-      for (int i = 0; i < N; i += 4) {
-        for (int lane = 0; lane < 4; ++lane)
-          for (int j = lane + 1; j < 4; ++j) {
-            const T mine = x.of(first + lane)[i + j];
-            x.of(first + lane)[i + j] = x.of(first + j)[i + lane];
-            x.of(first + j)[i + lane] = mine;
-          }
-      }
-    }
-  } else {
-#if defined(__CUDA_ARCH__)
-    // Two rounds: across neighbours, then across pairs of them; each swaps the two registers off the diagonal.
-    T* mine = x.of(detail::thread_rank());
-    KILN_UNROLL
-    for (int step = 1; step < 4; step *= 2) {
-      const bool upper = (detail::thread_rank() & step) != 0;
-      KILN_UNROLL
-      for (int i = 0; i < N; ++i) {
-        if (i & step) continue;
-        const unsigned low = bit_cast<unsigned>(mine[i]), high = bit_cast<unsigned>(mine[i + step]);
-        const unsigned other = __shfl_xor_sync(0xffffffffu, upper ? low : high, step);
-        mine[i] = bit_cast<T>(upper ? other : low);
-        mine[i + step] = bit_cast<T>(upper ? high : other);
-      }
-    }
-#endif
-  }
-}
-
 /// Combines each register over groups of `Width` neighbouring lanes (2, 4, ... 32); all lanes of a group get the
 /// result. `op(x, y)` has to be commutative. Order: neighbours first, then pairs of pairs.
 template <int Width, class T, int N, class Scope, class Op>

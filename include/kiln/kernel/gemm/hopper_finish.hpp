@@ -9,7 +9,6 @@
 #include <kiln/kernel/gemm/arguments.hpp>
 #include <kiln/kernel/gemm/finish.hpp>
 #include <kiln/layout/wgmma.hpp>
-#include <kiln/tile/exchange.hpp>
 #include <kiln/tile/shared_tile.hpp>
 
 namespace kiln {
@@ -26,11 +25,9 @@ template <class Arguments, class Where>
 struct store_maps {
   sm90::tensor_map<Where> of_sink[Arguments::sink_count];
   std::uint32_t usable = 0;
-  std::uint32_t wide = 0;  ///< the bit of a sink is set if all it reads allows vectors of eight
 };
 
-/// `Sums`: registers of a thread that hold sums.
-template <class Arguments, int Rows, int Cols, int Sums>
+template <class Arguments, int Rows, int Cols>
 struct hopper_finish {
   using accumulator = typename Arguments::accumulator;
   static constexpr int products = Arguments::products;
@@ -44,50 +41,19 @@ struct hopper_finish {
   };
 
   static constexpr bool reduces = Arguments::any_reduction;
-  static constexpr int pairs = Rows / 64 * (Cols / 4);  ///< neighbours in D that a thread finishes
 
   template <class Sink>
   static constexpr bool stored_by_rows = [] {
     if constexpr (Sink::reduces) return false;
     else return decltype(Sink::view)::unit_axis == 2 && sizeof(typename Sink::element) <= 4 && Cols * sizeof(typename Sink::element) % 32 == 0;
   }();
-
-  /// The first sink that reads element by element, -1 if none does, and what it fetches for a pair: as long as all of a thread's
-  /// pairs fit into its registers beside the sums.
-  template <class Sinks, int I = 0>
-  struct fetching {
-    static constexpr int number = -1;
-    using pair = nothing;
-  };
-  template <class Sink, bool = stored_by_rows<Sink>>
-  struct fetched_pair {
-    using type = nothing;
-  };
-  template <class Sink>
-  struct fetched_pair<Sink, true> {
-    using type = typename Sink::template fetched<2>;
-  };
-  template <class First, class... Rest, int I>
-  struct fetching<bundle<First, Rest...>, I> {
-    using own = typename fetched_pair<First>::type;
-    using next = fetching<bundle<Rest...>, I + 1>;
-    static constexpr int words = (static_cast<int>(sizeof(own)) + 3) / 4;
-    static constexpr bool is_it = !std::is_same_v<own, nothing> && Sums + pairs * words <= 176;
-    static constexpr int number = is_it ? I : next::number;
-    using pair = std::conditional_t<is_it, own, typename next::pair>;
-  };
-  using fetcher = fetching<decltype(Arguments::sinks)>;
-  static constexpr bool fetches = !reduces && fetcher::number >= 0;
-  template <class Group>
-  using fetched = fragments<typename fetcher::pair, fetches ? pairs : 1, Group>;
-
   static constexpr index_t row_parts_of_tile = Cols / strip;
   static constexpr index_t column_parts_of_group = Rows / 16;
 
   /// Asks TMA for each sink; what it refuses is stored by threads.
   template <class Where>
   static void make_maps(const Arguments& p, store_maps<Arguments, Where>& maps) {
-    maps.usable = maps.wide = 0;
+    maps.usable = 0;
     p.sinks.each([&](const auto& sink, auto number) {
       using sink_type = std::remove_cvref_t<decltype(sink)>;
       [[maybe_unused]] constexpr int i = decltype(number)::value;
@@ -101,27 +67,7 @@ struct hopper_finish {
           r.stride[2] = (p.batch > 1 ? sink.view.stride(0) : round_up<index_t>(p.m * sink.view.stride(1), 16)) * static_cast<index_t>(sizeof(element));
           if (p.m == 1) r.stride[1] = round_up<index_t>(r.stride[1], 16);
           if (sm90::make_tensor_map(maps.of_sink[i], r).ok() && sink.template vectors<2>()) maps.usable |= 1u << i;
-          if (sink.template vectors<8>()) maps.wide |= 1u << i;
         }
-      }
-    });
-  }
-
-  /// Reads from memory what `run` will need, before the sums are there. Nothing is read outside D.
-  template <class Group, class Where>
-  KILN_FN static void fetch(Group group, const Arguments& p, const store_maps<Arguments, Where>& maps, index_t batch, coord first, fetched<Group>& into) {
-    p.sinks.each([&](const auto& sink, auto number) {
-      if constexpr (fetches && decltype(number)::value == fetcher::number) {
-        if ((maps.usable >> fetcher::number & 1u) == 0) return;
-        group.each([&](int thread) {
-          const int t = here(thread) & 127;
-          KILN_UNROLL
-          for (int i = 0; i < pairs; ++i) {
-            const tile_coord in = wgmma_d(t, 2 * i % (Cols / 2));
-            const place at{batch, first.row + 64 * (2 * i / (Cols / 2)) + in.row, first.col + in.col, 2, true};
-            if (at.row < p.m && at.col + 2 <= p.n) into.of(thread)[i] = sink.template fetch<2>(at);
-          }
-        });
       }
     });
   }
@@ -130,8 +76,7 @@ struct hopper_finish {
   /// that the next store takes; it lives from tile to tile, as the last store of a tile may still be read.
   template <class Group, class Fragments, class Where>
   KILN_FN static void run(Group group, const Arguments& p, const store_maps<Arguments, Where>& maps, index_t batch, coord first,
-                          index_t row_part, index_t col_part, Fragments& sums, [[maybe_unused]] const fetched<Group>& values, int& parity, scratch& memory,
-                          int name) {
+                          index_t row_part, index_t col_part, Fragments& sums, int& parity, scratch& memory, int name) {
     if constexpr (reduces) {
       KILN_UNROLL
       for (int b = 0; b < Rows / 64; ++b) {
@@ -161,15 +106,11 @@ struct hopper_finish {
             if constexpr (stored_by_rows<sink_type>) {
               using element = typename sink_type::element;
               if ((maps.usable >> i & 1u) && at.row + 64 * together <= p.m && at.col + c + cols <= p.n) {
-                const auto fetch_part = [&](int part, auto& into) {
-                  if constexpr (!std::is_same_v<typename fetched_pair<sink_type>::type, nothing>)
-                    fetch_columns<together, fetches && i == fetcher::number>(group, sink, (maps.wide >> i & 1u) != 0, batch, at, b, c + part, values, into);
-                };
-                const auto values_of = [&](int thread, int block, int r, const place& in_d, const auto& read) {
-                  return sink.values(pair_of(sums[b + block].of(thread), r), in_d, read);
+                const auto values_of = [&](int thread, int block, int r, const place& in_d) {
+                  return sink.values(pair_of(sums[b + block].of(thread), r), in_d);
                 };
                 using buffer = shared_tile<element, 64, cols, swizzle_for<element>(Cols)>;
-                send<sink_type, buffer, together>(group, maps.of_sink[i], batch, at, c, fetch_part, values_of, memory, parity, name);
+                send<element, buffer, together>(group, maps.of_sink[i], batch, at, c, values_of, memory, parity, name);
                 return;
               }
             }
@@ -204,72 +145,18 @@ struct hopper_finish {
   template <class Sink>
   static constexpr int chunk_cols = min_of(Cols, stored_by_rows<Sink> ? 128 / static_cast<int>(sizeof(typename Sink::element)) : 64);
 
-  /// What a sink reads element by element for its next pairs, from column c on of blocks b to b + Together: as fetched before, or
-  /// from memory, eight neighbours of a row at a time where the views allow it. Four lanes then have 32 columns of a row, eight
-  /// each, and swap pairs until each has its own.
-  template <int Together, bool Before, class Group, class Sink, class Pair, int Count>
-  KILN_FN static void fetch_columns(Group group, const Sink& sink, [[maybe_unused]] bool wide, index_t batch, coord first, int b, int c,
-                                    [[maybe_unused]] const fetched<Group>& before, fragments<Pair, Count, Group> (&into)[Together]) {
-    KILN_UNROLL
-    for (int block = 0; block < Together; ++block) {
-      if constexpr (Before) {
-        group.each([&](int thread) {
-          KILN_UNROLL
-          for (int i = 0; i < Count; ++i) into[block].of(thread)[i] = before.of(thread)[(b + block) * (Cols / 4) + c / 4 + i];
-        });
-        continue;
-      } else if constexpr (sizeof(Pair) == 4 && Count % 8 == 0) {
-        if (wide) {
-          struct four {
-            Pair of_column[4];
-          };
-          fragments<Pair, Count, Group> x;
-          group.each([&](int thread) {
-            const int t = here(thread) & 127;
-            KILN_UNROLL
-            for (int i = 0; i < Count; i += 4) {  // of 32 columns the upper row, then the lower one
-              const tile_coord in = wgmma_d(t, i % 8 / 2);
-              const place at{batch, first.row + 64 * block + in.row, first.col + c + i / 8 * 32 + t % 4 * 8, 8, true};
-              const auto read = bit_cast<four>(sink.template fetch<8>(at));
-              KILN_UNROLL
-              for (int e = 0; e < 4; ++e) x.of(thread)[i + e] = read.of_column[e];
-            }
-          });
-          transpose_quads(group, x);
-          group.each([&](int thread) {
-            KILN_UNROLL
-            for (int i = 0; i < Count; ++i) into[block].of(thread)[i] = x.of(thread)[i / 8 * 8 + i % 2 * 4 + i % 8 / 2];
-          });
-          continue;
-        }
-      }
-      group.each([&](int thread) {
-        const int t = here(thread) & 127;
-        KILN_UNROLL
-        for (int i = 0; i < Count; ++i) {
-          const tile_coord in = wgmma_d(t, 2 * i);
-          into[block].of(thread)[i] = sink.template fetch<2>(place{batch, first.row + 64 * block + in.row, first.col + c + in.col, 2, true});
-        }
-      });
-    }
-  }
-
-  /// Columns from c on of 64 rows, or of twice 64, that lie inside D, by TMA: a box for each panel of a buffer. `fetch_part(part,
-  /// into)` reads what the columns from c + part on need, `values_of(thread, block, r, place, read)` are those to store from the
-  /// block's sums in registers r and r + 1. One block takes the buffers in turn.
-  template <class Sink, class Buffer, int Together, class Group, class Map, class Fetch, class Values>
-  KILN_FN static void send(Group group, const Map& map, index_t batch, coord first, int c, Fetch&& fetch_part, Values&& values_of, scratch& memory,
-                           int& parity, int name) {
+  /// Columns from c on of 64 rows, or of twice 64, that lie inside D, by TMA: a box for each panel of a buffer. `values_of(thread,
+  /// block, r, place)` are those to store from the block's sums in registers r and r + 1. One block takes the buffers in turn.
+  template <class Element, class Buffer, int Together, class Group, class Map, class Values>
+  KILN_FN static void send(Group group, const Map& map, index_t batch, coord first, int c, Values&& values_of, scratch& memory, int& parity, int name) {
     const auto buffer = [&](int block) -> Buffer& { return *reinterpret_cast<Buffer*>(memory.buffers[Together == 1 ? parity : block]); };
     // Many values before the first store: a store could change what an expression reads, so loads would wait for it. With two
     // blocks half the columns at a time, for want of registers.
-    using two = vec<typename Sink::element, 2>;
+    using two = vec<Element, 2>;
     constexpr int step = Together > 1 && Buffer::cols % 32 == 0 ? Buffer::cols / 2 : Buffer::cols;
     KILN_UNROLL
     for (int part = 0; part < Buffer::cols; part += step) {
       fragments<two, step / 4, Group> x[Together];
-      fragments<typename fetched_pair<Sink>::type, step / 4, Group> read[Together];
-      fetch_part(part, read);
       group.each([&](int thread) {
         const int t = here(thread) & 127;  // that it is not negative spares the divisions their signs
         KILN_UNROLL
@@ -278,8 +165,7 @@ struct hopper_finish {
           for (int block = 0; block < Together; ++block) {
             const tile_coord in = wgmma_d(t, part / 2 + i);
             x[block].of(thread)[i / 2] = values_of(thread, block, (c + part) / 2 + i,
-                                                   place{batch, first.row + 64 * block + in.row, first.col + c + in.col, 2, true},
-                                                   read[block].of(thread)[i / 2]);
+                                                   place{batch, first.row + 64 * block + in.row, first.col + c + in.col, 2, true});
           }
         }
       });

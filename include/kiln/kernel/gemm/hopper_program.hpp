@@ -60,13 +60,12 @@ struct hopper_program {
   struct state {
     fragments<accumulator, registers, Group> acc[blocks];
     int parity = 0;  ///< of the store buffers
-    typename hopper_finish<Arguments, group_m, tile_n, sum_registers>::template fetched<Group> fetched;
   };
   template <class Group>
   struct partial {
     fragments<accumulator, registers, Group> acc[1];
   };
-  using finisher = hopper_finish<Arguments, group_m, tile_n, sum_registers>;
+  using finisher = hopper_finish<Arguments, group_m, tile_n>;
   using scratch = typename finisher::scratch;
 
   /// Operand as TMA sees it: [batch, rows, columns], columns along memory, boxes of `box_rows` rows and 128 bytes.
@@ -201,16 +200,7 @@ struct hopper_program {
     const tile_index t = work.tiles.at(s.tile);
     const coord tile = tile_of(t, rank);
     finisher::run(group, p.arguments, p.stores, t.batch, first_of(tile, share), tile.col * finisher::row_parts_of_tile,
-                  (tile.row * sharers + share) * finisher::column_parts_of_group, st.acc, st.fetched, st.parity, memory, name);
-  }
-  /// Before a segment's last products are done: reads what `finish` will need.
-  template <class Group>
-  KILN_FN static void prepare([[maybe_unused]] Group group, [[maybe_unused]] const parameters& p, [[maybe_unused]] const work_order& work,
-                              [[maybe_unused]] const segment& s, [[maybe_unused]] state<Group>& st, [[maybe_unused]] int rank) {
-    if constexpr (finisher::fetches) {
-      const tile_index t = work.tiles.at(s.tile);
-      finisher::fetch(group, p.arguments, p.stores, t.batch, first_of(tile_of(t, rank), share_of(group)), st.fetched);
-    }
+                  (tile.row * sharers + share) * finisher::column_parts_of_group, st.acc, st.parity, memory, name);
   }
   template <class Group>
   KILN_FN static void end(Group group) {

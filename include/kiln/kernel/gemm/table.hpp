@@ -101,7 +101,7 @@ constexpr auto hopper_configurations() {
     else return large{} + table<
         // Columns that fill the waves of 132 multiprocessors where 128 do not: of 4608 x 4096, say.
         entry<config<tile<128, 144, k>, stages<5>, cluster<2>, warp_specialized>, 1, 1670, 5000>,
-        entry<config<tile<128, 80, k>, stages<7>, cluster<2>, warp_specialized>, 1, 1600, 4000>,
+        entry<config<tile<128, 80, k>, stages<7>, cluster<2>, warp_specialized>, 1, 1500, 3500>,
         entry<config<tile<128, 64, k>, stages<8>, cluster<2>, warp_specialized>, 1, 1290, 3500>>{} + few_rows{};
   }
 }
