@@ -55,8 +55,8 @@ status run_sampling(const Executor& ex, trace::launch_record record, const sampl
 /// No rows: success, nothing written. Errors: bad_shape (rows without columns; 2^31 columns or more), bad_stride,
 /// null_pointer, overlap, bad_option (temperature negative or not finite, top_p negative or NaN).
 ///
-/// Rows of up to 1024 columns are read once, longer ones twice with a limit of up to some hundred elements, three times
-/// with one of probability that some thousand reach, and else up to 80 times, mostly from L2.
+/// Rows of up to 1024 columns are read once; longer ones twice where `top_k` leaves up to some thousand, up to five times
+/// where `top_p` alone leaves so many, and else up to 80 times, mostly from L2.
 template <executor Executor, class X, int R, class S, int U, class T, class ST, int UT>
 status sample_rows(const Executor& ex, const tensor<X, R, S, U>& logits, const tensor<T, 1, ST, UT>& out,
                    sampling_options options = {}, std::int32_t* flag = nullptr) {
@@ -77,9 +77,9 @@ status sample_rows(const Executor& ex, const tensor<X, R, S, U>& logits, const t
     if (out.empty()) return {};
     if (length(logits) < 1 || length(logits) > 0x7fffffff)
       return fail(errc::bad_shape, "operand `logits`: has ", length(logits), " columns, needs 1 to 2147483647");
-    const sampling_program<std::remove_const_t<X>> program{
-        input_of(logits), each_row(out), options.temperature, options.top_p,
-        options.top_k,    options.seed,  options.draw,        flag};
+    const sampling_program<std::remove_const_t<X>> program{input_of(logits), each_row(out), options.temperature,
+                                                           options.top_p,    options.top_k, options.seed,
+                                                           options.draw,     flag};
     return run_sampling(ex, {.program = "sample_rows", .bytes = bytes_of(logits, out)}, program, count(logits),
                         length(logits));
   } else {

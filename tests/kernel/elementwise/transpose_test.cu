@@ -103,9 +103,9 @@ TYPED_TEST(transpositions, of_eight_bytes) {
       std::vector<double> xs(m * n);
       for (std::size_t i = 0; i < xs.size(); ++i) xs[i] = static_cast<double>(i) + 0.1;
       auto& out = this->template output<double>(m * n);
-      ASSERT_TRUE(copy(this->executor(), transposed(view_on<E>(this->input(xs).data(), m, n)),
-                       view_on<E>(out.data(), n, m))
-                      .ok());
+      ASSERT_TRUE(
+          copy(this->executor(), transposed(view_on<E>(this->input(xs).data(), m, n)), view_on<E>(out.data(), n, m))
+              .ok());
       const auto result = out.values();
       for (std::size_t i = 0; i < m; ++i)
         for (std::size_t j = 0; j < n; ++j) ASSERT_EQ(result[j * m + i], xs[i * n + j]) << m << " x " << n;
@@ -139,13 +139,17 @@ TYPED_TEST(transpositions, permutations_of_three_and_four_axes) {
     const auto place = [=](index_t i, index_t j, index_t k, index_t l) { return ((i * b + j) * c + k) * d + l; };
     const auto how = [](index_t rows, index_t columns) {
       const auto both = [=](index_t bytes) {
-        return rows * static_cast<index_t>(sizeof(T)) % bytes == 0 && columns * static_cast<index_t>(sizeof(T)) % bytes == 0;
+        return rows * static_cast<index_t>(sizeof(T)) % bytes == 0 &&
+               columns * static_cast<index_t>(sizeof(T)) % bytes == 0;
       };
       return both(16) ? wide : both(4) && sizeof(T) < 4 ? words : single;
     };
-    move(permuted<0, 3, 2, 1>(v), how(b, d), [=](index_t i, index_t j, index_t k, index_t l) { return place(i, l, k, j); });
-    move(permuted<3, 0, 2, 1>(v), how(b, d), [=](index_t i, index_t j, index_t k, index_t l) { return place(j, l, k, i); });
-    move(permuted<2, 3, 0, 1>(v), how(a * b, c * d), [=](index_t i, index_t j, index_t k, index_t l) { return place(k, l, i, j); });
+    move(permuted<0, 3, 2, 1>(v), how(b, d),
+         [=](index_t i, index_t j, index_t k, index_t l) { return place(i, l, k, j); });
+    move(permuted<3, 0, 2, 1>(v), how(b, d),
+         [=](index_t i, index_t j, index_t k, index_t l) { return place(j, l, k, i); });
+    move(permuted<2, 3, 0, 1>(v), how(a * b, c * d),
+         [=](index_t i, index_t j, index_t k, index_t l) { return place(k, l, i, j); });
   };
   run(bf16{}, 2, 40, 3, 72);
   run(bf16{}, 2, 41, 3, 70);

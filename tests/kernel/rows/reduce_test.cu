@@ -307,7 +307,8 @@ template <class E>
 bool has_clusters() {
 #if defined(__CUDACC__)
   if constexpr (!E::on_host)
-    return rows::detail::has_clusters(rows::row_kernel<rows::blocks_of<64, 1, 2>, 4, rows::softmax_program<float, float>>);
+    return rows::detail::has_clusters(
+        rows::row_kernel<rows::blocks_of<64, 1, 2>, 4, rows::softmax_program<float, float>>);
 #endif
   return true;
 }

@@ -293,12 +293,18 @@ void check_long(Test& test, const std::vector<X>& x, std::size_t rows, sampling_
   auto& one = test.template output<std::int32_t>(rows, prefill::x55);
   auto& two = test.template output<std::int32_t>(rows, prefill::x55);
   const auto program = [&](auto& out) {
-    return rows::sampling_program<X>{rows::input_of(xv), rows::each_row(view_on<E>(out.data(), rows)), o.temperature,
-                                     o.top_p, o.top_k, o.seed, o.draw, nullptr};
+    return rows::sampling_program<X>{rows::input_of(xv),
+                                     rows::each_row(view_on<E>(out.data(), rows)),
+                                     o.temperature,
+                                     o.top_p,
+                                     o.top_k,
+                                     o.seed,
+                                     o.draw,
+                                     nullptr};
   };
   const auto count = rows::count(xv), length = rows::length(xv);
-  ASSERT_TRUE((rows::run_pinned<rows::endless_single, 1>(test.executor(), "sample_rows", program(one), count, length)
-                   .ok()));
+  ASSERT_TRUE(
+      (rows::run_pinned<rows::endless_single, 1>(test.executor(), "sample_rows", program(one), count, length).ok()));
   const rows::long_sampling_program<rows::where_of<E>, Width, X> by_list{program(two),
                                                                          static_cast<std::uint32_t>(length)};
   ASSERT_TRUE(rows::run_blocks(test.executor(), {.program = "sample_rows"}, by_list, count).ok());
@@ -316,12 +322,14 @@ TYPED_TEST(sampled_rows, long_rows_draw_the_columns_of_the_plain_search) {
   const auto even = logits<float>(rows * n, 630, 8);
   const std::vector<float> all[] = {
       even,
-      made([](std::size_t) { return 1.5; }),                                           // one tie
-      made([](std::size_t i) { return static_cast<double>(hash(631, i) % 5) - 2; }),   // five, with a zero
-      made([](std::size_t i) { return i % 2 == 0 ? -0.0 : hash(632, i) % 40 == 0 ? 0.25 : 0.0; }),
-      made([](std::size_t i) { return i % 6000 % 100 == 7 ? 3.0 : -INFINITY; }),       // most are impossible
+      made([](std::size_t) { return 1.5; }),                                          // one tie
+      made([](std::size_t i) { return static_cast<double>(hash(631, i) % 5) - 2; }),  // five, with a zero
+      made([](std::size_t i) { return i % 2 == 0               ? -0.0
+                                      : hash(632, i) % 40 == 0 ? 0.25
+                                                               : 0.0; }),
+      made([](std::size_t i) { return i % 6000 % 100 == 7 ? 3.0 : -INFINITY; }),  // most are impossible
       made([](std::size_t i) { return i % 6000 == 5999 ? 30.0 : 0.001 * static_cast<double>(hash(633, i) % 1000); }),
-      made([](std::size_t i) { return -1e-3 * static_cast<double>(i % 6000); })};      // sorted
+      made([](std::size_t i) { return -1e-3 * static_cast<double>(i % 6000); })};  // sorted
   std::uint64_t draw = 0;
   for (const auto& x : all)
     for (const std::int64_t k : {0, 2, 50, 700, 4500})

@@ -113,7 +113,8 @@ __global__ void __launch_bounds__(elementwise_threads) tile_kernel(const __grid_
 #endif
 
 /// Runs `work.tile(scope, shared memory, number)` for all tiles: programs whose threads exchange elements.
-/// `waits_itself`: the program calls `wait_for_previous_kernel`, so that it may be launched while the one before it runs.
+/// `waits_itself`: the program calls `wait_for_previous_kernel`, so that it may be launched while the one before it
+/// runs.
 template <executor Executor, class Work>
 status run_tiles(const Executor& ex, const trace::launch_record& what, const Work& work, index_t tiles,
                  [[maybe_unused]] bool waits_itself = false) {

@@ -20,8 +20,8 @@ constexpr int block_records() {
   return static_cast<int>(n);
 }
 
-/// ToArrays: structs to arrays; otherwise arrays to structs. All accesses are aligned: the structs begin on 16 bytes, and
-/// `arrays_aligned` holds for chunks of `chunk`.
+/// ToArrays: structs to arrays; otherwise arrays to structs. All accesses are aligned: the structs begin on 16 bytes,
+/// and `arrays_aligned` holds for chunks of `chunk`.
 template <bool ToArrays, class Aos, class Soa>
 struct block_regrouping {
   static constexpr int record = static_cast<int>(Aos::record_bytes), chunk = block_records<Aos, Soa>();

@@ -15,17 +15,16 @@ KILN_FN std::uint32_t picked(std::uint32_t a, std::uint32_t b, std::uint32_t whi
 #else
   const std::uint64_t both = static_cast<std::uint64_t>(b) << 32 | a;
   std::uint32_t r = 0;
-  for (unsigned i = 0; i < 4; ++i)
-    r |= static_cast<std::uint32_t>(both >> 8 * (which >> 4 * i & 7) & 0xff) << 8 * i;
+  for (unsigned i = 0; i < 4; ++i) r |= static_cast<std::uint32_t>(both >> 8 * (which >> 4 * i & 7) & 0xff) << 8 * i;
   return r;
 #endif
 }
 
 /// `across` is the axis along which the source is contiguous, the last one that along which the result is.
 ///
-/// A thread reads `chunk` neighbours of each of `lines` neighbouring lines of the source and turns them in registers into
-/// words of the tile, which has the result's lines as rows; chunks of `Access` bytes of those go to the result. `Access`
-/// is 16 where both sides are aligned for it, else 4, or the size of an element.
+/// A thread reads `chunk` neighbours of each of `lines` neighbouring lines of the source and turns them in registers
+/// into words of the tile, which has the result's lines as rows; chunks of `Access` bytes of those go to the result.
+/// `Access` is 16 where both sides are aligned for it, else 4, or the size of an element.
 ///
 /// `Along` and `Across` count 128 bytes along a line of the source and of the result.
 template <int R, class Out, class In, int Access, int Along, int Across>
@@ -34,7 +33,8 @@ struct transposition {
   static constexpr int chunk = Access / size;
   static constexpr int unit = Access < 4 ? Access : size < 4 ? 4 : size;  ///< bytes of a word of the tile
   static constexpr int lines = unit / size;
-  static constexpr int height = Along * 128 / size, width = Across * 128 / size;  ///< rows of the tile, and elements of one
+  static constexpr int height = Along * 128 / size,
+                       width = Across * 128 / size;  ///< rows of the tile, and elements of one
   static constexpr int row_chunks = width / chunk;
   /// Chunks of a row stand in an order of their own, so that neither the words of a warp, which go to the same chunk of
   /// `per_line` rows a chunk apart, nor the chunks that it reads meet in a bank.
@@ -179,8 +179,8 @@ struct transposition {
   }
 };
 
-/// Whether all accesses to chunks of `n` elements are aligned: of the source along `across`, of the result along the last
-/// axis, and whether both are made of whole chunks.
+/// Whether all accesses to chunks of `n` elements are aligned: of the source along `across`, of the result along the
+/// last axis, and whether both are made of whole chunks.
 template <int R, class Out, class In>
 bool transposes_chunks(const loop_nest<R, 2>& nest, int across, const Out* out, const In* in, index_t n) {
   constexpr int inner = R - 1;
@@ -233,7 +233,8 @@ status copy_transposed(const Executor& ex, const From& from, const To& to, bool&
     constexpr int size = static_cast<int>(sizeof(Out));
     // On an H200 these are the fastest of those between 4 and 32 KB, at 0.96 to 0.99 of a copy's rate.
     constexpr int lines = size == 1 ? 1 : 2, rows = size <= 2 ? 1 : 2;
-    if (transposes_chunks(nest, across, to.data, from.data, 16 / size)) return with.template operator()<16, lines, rows>();
+    if (transposes_chunks(nest, across, to.data, from.data, 16 / size))
+      return with.template operator()<16, lines, rows>();
     if constexpr (size < 4) {
       what.schedule = "transposed tiles, words";
       if (transposes_chunks(nest, across, to.data, from.data, 4 / size)) return with.template operator()<4, 1, 1>();

@@ -41,7 +41,7 @@ struct column_reduce_program {
   line<Y> out;
   index_t rows, columns;
   column_shape shape;
-  index_t elements = rows;    ///< of a column, for its mean
+  index_t elements = rows;   ///< of a column, for its mean
   float* partial = nullptr;  ///< [splits, columns]
 
   KILN_HOST_CALLS KILN_FN void run(index_t group, index_t split, [[maybe_unused]] int part, storage& shared) const {
@@ -162,14 +162,14 @@ struct column_reduce_program {
   }
 };
 
-/// Blocks side by side have whole lines of memory, 128 bytes, where rows are long enough for that and for every thread to
-/// have some; as many share the rows as there are multiprocessors for.
+/// Blocks side by side have whole lines of memory, 128 bytes, where rows are long enough for that and for every thread
+/// to have some; as many share the rows as there are multiprocessors for.
 inline column_shape shape_of_columns(index_t rows, index_t chunks, int log_threads, index_t batch, int log_parts,
                                      index_t multiprocessors) {
   column_shape s;
   while (s.log_across < 3 && (index_t{1} << s.log_across) < chunks) ++s.log_across;
   while (s.log_across < log_threads && (index_t{1} << s.log_across) < chunks &&
-         rows <= (batch / 2) << (log_threads - s.log_across - 1))
+         rows < batch << (log_threads - s.log_across))
     ++s.log_across;
   const index_t groups = ceil_div<index_t>(chunks, index_t{1} << s.log_across);
   const auto more = [&] {

@@ -90,8 +90,8 @@ struct rotary_operands {
   heads_operand<const X> k{}, v{};
   heads_operand<Y> k_out{}, v_out{};
   index_t q_heads = 0, kv_heads = 0;
-  bool in_place = false;                    ///< q_out is q
-  line<const std::int32_t> positions{};     ///< null: token t of a sequence has position start + t
+  bool in_place = false;                 ///< q_out is q
+  line<const std::int32_t> positions{};  ///< null: token t of a sequence has position start + t
   index_t start = 0;
   elementwise::divisor tokens_of_sequence;
   line<const std::int32_t> places{};  ///< the cache row of each token's keys and values; negative: none
@@ -116,33 +116,22 @@ struct rotary_program {
 
   rotary_operands<X, Q, Y> o;
   int rotated_pieces, q_groups, heads;
-  elementwise::divisor rotated, others, groups;  ///< pieces of either kind, and groups of heads
-  index_t rotated_items;                         ///< they come first, so that most warps have one kind
+  elementwise::divisor pieces, groups;
 
   rotary_program(const rotary_operands<X, Q, Y>& operands, index_t tokens, bool share)
       : o(operands), rotated_pieces(o.width / 2 / Width) {
-    const index_t rest = ceil_div(o.channels - o.width, 2 * Width), all = rotated_pieces + rest;
+    const index_t all = rotated_pieces + ceil_div(o.channels - o.width, 2 * Width);
     const index_t for_each = tokens / ceil_div<index_t>(enough_items, all * (o.q_heads + o.kv_heads));
     heads = static_cast<int>(share ? most_heads : max_of<index_t>(1, min_of(most_heads, for_each)));
     q_groups = static_cast<int>(ceil_div<index_t>(o.q_heads, heads));
-    groups = elementwise::divisor(q_groups + ceil_div<index_t>(o.kv_heads, heads));
-    rotated = elementwise::divisor(rotated_pieces), others = elementwise::divisor(rest);
-    rotated_items = tokens * groups.value() * rotated.value();
+    pieces = elementwise::divisor(all), groups = elementwise::divisor(q_groups + ceil_div<index_t>(o.kv_heads, heads));
   }
 
-  index_t items(index_t tokens) const { return rotated_items + tokens * groups.value() * others.value(); }
+  index_t items(index_t tokens) const { return tokens * groups.value() * pieces.value(); }
 
   KILN_FN void run(index_t item) const {
-    index_t both;
-    int piece;
-    if (item < rotated_items) {
-      both = rotated.of(item);
-      piece = static_cast<int>(item - both * rotated.value());
-    } else {
-      both = others.of(item - rotated_items);
-      piece = rotated_pieces + static_cast<int>(item - rotated_items - both * others.value());
-    }
-    const index_t token = groups.of(both);
+    const index_t both = pieces.of(item), token = groups.of(both);
+    const auto piece = static_cast<int>(item - both * pieces.value());
     const auto group = static_cast<int>(both - token * groups.value());
     if (group < q_groups) {
       if (piece < rotated_pieces || !o.in_place) run_queries(token, group, piece);
@@ -216,8 +205,8 @@ struct rotary_program {
     for (int i = 0; i < Width; ++i, turns *= o.frequencies.ratio) r[i] = rotation_of(turns, position);
   }
 
-  // Where the elements of a piece stand: 2 * Width neighbours, or `Width` in each half of what turns. Behind that, a last
-  // piece may be shorter.
+  // Where the elements of a piece stand: 2 * Width neighbours, or `Width` in each half of what turns. Behind that, a
+  // last piece may be shorter.
   KILN_FN int begin_of(int piece) const {
     return piece < rotated_pieces ? piece * 2 * Width : o.width + (piece - rotated_pieces) * 2 * Width;
   }

@@ -2,9 +2,9 @@
 /// The draw from a long row: by a block that reads the row two or three times.
 ///
 /// Few elements come into question. If a limit of k is given, the k-th largest of the threads' largest elements bounds
-/// them from below, and is exceeded by hardly more than k: those are listed in shared memory, and `sampling_search` asks
-/// the list instead of the row. For a limit of probability the list is tried with a bound that some thousand exceed. What
-/// the list cannot answer, the row is asked.
+/// them from below, and is exceeded by hardly more than k: those are listed in shared memory, and `sampling_search`
+/// asks the list instead of the row. For a limit of probability the list is tried with a bound that some thousand
+/// exceed. What the list cannot answer, the row is asked.
 #include <kiln/kernel/rows/blocks.hpp>
 #include <kiln/kernel/rows/sampling.hpp>
 #include <kiln/tile/block_reduce.hpp>
@@ -27,8 +27,8 @@ struct long_sampling_program {
     reduce_storage<Where, threads> reduce;
     std::uint32_t largest[threads];  ///< key of each thread
     std::uint32_t key[most_listed], column[most_listed];
-    std::uint32_t listed, below;      ///< all elements with keys above `below`
-    entry all[threads + looked];      ///< the list, if it is short
+    std::uint32_t listed, below;  ///< all elements with keys above `below`
+    entry all[threads + looked];  ///< the list, if it is short
     std::uint32_t drawn;
     // One thread's, for it would take a third of all registers.
     alignas(8) unsigned char search[sizeof(sampling_search<keys>)];
@@ -65,8 +65,7 @@ struct long_sampling_program {
     }
     block.each([&](int t) {
       if (t != 0) return;
-      sampling_search<keys> made(weights, n, k, of.top_p,
-                                 random_bits(of.seed, of.draw, static_cast<std::uint64_t>(r)));
+      sampling_search<keys> made(weights, n, k, of.top_p, random_bits(of.seed, of.draw, static_cast<std::uint64_t>(r)));
       if (by_list) made.skip_to(shared.below);
       __builtin_memcpy(shared.search, &made, sizeof(made));
     });
@@ -166,8 +165,8 @@ struct long_sampling_program {
     return r;
   }
 
-  /// The greatest key and lowest column of thread t. Of each chunk only the largest element is looked at; where it stands
-  /// in the best chunk, is seen in the end.
+  /// The greatest key and lowest column of thread t. Of each chunk only the largest element is looked at; where it
+  /// stands in the best chunk, is seen in the end.
   KILN_FN std::uint64_t largest(const line<const X>& row, int t) const {
     std::uint32_t best = 0, at = 0;
     chunks<Width == 1 ? 4 : 8>(row, t, 0, columns, [&](std::uint32_t c, const chunk<X, Width>& v) {
@@ -183,8 +182,8 @@ struct long_sampling_program {
     return (static_cast<std::uint64_t>(best) << 32) | (0xffffffffu - (at + static_cast<std::uint32_t>(i)));
   }
 
-  /// So many of the threads' largest elements are exceeded by about `elements` of all. A thread's largest of m is exceeded
-  /// by a part 1 - u^(1/m) of all, u even in [0, 1), which is about -log(u) elements of each thread.
+  /// So many of the threads' largest elements are exceeded by about `elements` of all. A thread's largest of m is
+  /// exceeded by a part 1 - u^(1/m) of all, u even in [0, 1), which is about -log(u) elements of each thread.
   KILN_FN static std::uint32_t rank_of(float elements) {
     const float part = 1 - exponential(-elements / static_cast<float>(threads));
     return min_of<std::uint32_t>(static_cast<std::uint32_t>(part * static_cast<float>(threads)) + 1, threads - 1);
@@ -276,7 +275,8 @@ struct long_sampling_program {
     return block_reduce(block, shared.reduce, partial, sum_of{});
   }
 
-  KILN_HOST_CALLS KILN_FN static std::uint64_t sum_over_list(block_type block, storage& shared, const sampling_question& q,
+  KILN_HOST_CALLS KILN_FN static std::uint64_t sum_over_list(block_type block, storage& shared,
+                                                             const sampling_question& q,
                                                              const sampling_weights& weights) {
     const std::uint32_t listed = shared.listed;
     fragments<std::uint64_t, 1, block_type> partial;
