@@ -6,7 +6,8 @@
 namespace kiln {
 inline namespace KILN_ABI {
 
-/// True if the current GPU runs code of this build that was compiled for Hopper or newer: it takes the newest that it can.
+/// True if the current GPU runs code of this build that was compiled for Hopper or newer: it takes the newest that it
+/// can.
 inline bool runs_hopper_code() {
 #if defined(__CUDA_ARCH_LIST__)
   const int own = 100 * device_attribute(cudaDevAttrComputeCapabilityMajor, 0) +
