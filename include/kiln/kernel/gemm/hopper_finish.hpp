@@ -27,6 +27,18 @@ struct store_maps {
   std::uint32_t usable = 0;
 };
 
+/// The map of a sink's view, in boxes of 64 rows and a panel of the pattern; whether TMA can store through it. One function for
+/// all tiles.
+template <class Map, class Sink, class Arguments>
+bool make_store_map(Map& map, const Sink& sink, const Arguments& p, swizzle pattern) {
+  constexpr int bytes = static_cast<int>(sizeof(typename Sink::element));
+  auto r = sm90::matrix_request("d", sink.view.data, p.m, p.n, sink.view.stride(1), 64, panel_bytes(pattern) / bytes, pattern);
+  r.rank = 3, r.extent[2] = p.batch, r.box[2] = 1;
+  r.stride[2] = (p.batch > 1 ? sink.view.stride(0) : round_up<index_t>(p.m * sink.view.stride(1), 16)) * bytes;
+  if (p.m == 1) r.stride[1] = round_up<index_t>(r.stride[1], 16);
+  return sm90::make_tensor_map(map, r).ok() && sink.template vectors<2>();
+}
+
 template <class Arguments, int Rows, int Cols>
 struct hopper_finish {
   using accumulator = typename Arguments::accumulator;
@@ -59,14 +71,7 @@ struct hopper_finish {
       [[maybe_unused]] constexpr int i = decltype(number)::value;
       if constexpr (!reduces) {
         if constexpr (stored_by_rows<sink_type>) {
-          using element = typename sink_type::element;
-          constexpr swizzle pattern = swizzle_for<element>(Cols);
-          constexpr int cols = panel_bytes(pattern) / static_cast<int>(sizeof(element));
-          auto r = sm90::matrix_request("d", sink.view.data, p.m, p.n, sink.view.stride(1), 64, cols, pattern);
-          r.rank = 3, r.extent[2] = p.batch, r.box[2] = 1;
-          r.stride[2] = (p.batch > 1 ? sink.view.stride(0) : round_up<index_t>(p.m * sink.view.stride(1), 16)) * static_cast<index_t>(sizeof(element));
-          if (p.m == 1) r.stride[1] = round_up<index_t>(r.stride[1], 16);
-          if (sm90::make_tensor_map(maps.of_sink[i], r).ok() && sink.template vectors<2>()) maps.usable |= 1u << i;
+          if (make_store_map(maps.of_sink[i], sink, p, swizzle_for<typename sink_type::element>(Cols))) maps.usable |= 1u << i;
         }
       }
     });

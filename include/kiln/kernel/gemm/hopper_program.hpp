@@ -19,6 +19,35 @@ struct hopper_parameters {
   split_workspace split;
 };
 
+namespace detail {
+
+/// Operand as TMA sees it: [batch, rows, columns], columns along memory, boxes of `box_rows` rows and 128 bytes.
+template <class T, class S, int U>
+sm90::tensor_request operand_request(const char* name, const tensor<T, 3, S, U>& v, int line_axis, int box_rows) {
+  const int along = U;
+  auto r = sm90::matrix_request(name, v.data, v.extents[line_axis], v.extents[along], v.strides[line_axis], box_rows, 128 / static_cast<int>(sizeof(T)));
+  if (v.extents[line_axis] == 1) r.stride[1] = 16;  // never stepped along
+  r.rank = 3, r.extent[2] = v.strides[0] == 0 ? 1 : v.extents[0], r.box[2] = 1;
+  r.stride[2] = r.extent[2] == 1 ? 16 : v.strides[0] * static_cast<index_t>(sizeof(T));
+  return r;
+}
+
+/// One function for all tiles; the boxes have so many rows.
+template <class Arguments, class Where>
+status make_operand_maps(hopper_parameters<Arguments, Where>& p, int a_rows, int b_rows) {
+  const auto& x = p.arguments;
+  constexpr index_t most = 0x7ffff000;  // TMA's coordinates are 32-bit, and the last cluster's tiles reach beyond the extent
+  if (x.m > most || x.n > most || x.k > most)
+    return fail(errc::unsupported, "gemm: m, n, k are ", x.m, ", ", x.n, ", ", x.k, ", warp_specialized needs at most ", most, " of each");
+  KILN_TRY(sm90::make_tensor_map(p.a, operand_request("a", x.a, Arguments::a_major == major::k ? 1 : 2, a_rows)));
+  for (int q = 0; q < Arguments::products; ++q)
+    KILN_TRY(sm90::make_tensor_map(p.b[q], operand_request(Arguments::products == 1 ? "b" : q == 0 ? "b.first" : "b.second", x.b[q],
+                                                           Arguments::b_major == major::k ? 2 : 1, b_rows)));
+  return {};
+}
+
+}  // namespace detail
+
 template <class Arguments, class Config, class Where>
 struct hopper_program {
   using a_type = typename Arguments::a_type;
@@ -68,17 +97,6 @@ struct hopper_program {
   using finisher = hopper_finish<Arguments, group_m, tile_n>;
   using scratch = typename finisher::scratch;
 
-  /// Operand as TMA sees it: [batch, rows, columns], columns along memory, boxes of `box_rows` rows and 128 bytes.
-  template <class T, class S, int U>
-  static sm90::tensor_request request(const char* name, const tensor<T, 3, S, U>& v, int line_axis, int box_rows) {
-    const int along = U;
-    auto r = sm90::matrix_request(name, v.data, v.extents[line_axis], v.extents[along], v.strides[line_axis], box_rows,
-                                  128 / static_cast<int>(sizeof(T)));
-    if (v.extents[line_axis] == 1) r.stride[1] = 16;  // never stepped along
-    r.rank = 3, r.extent[2] = v.strides[0] == 0 ? 1 : v.extents[0], r.box[2] = 1;
-    r.stride[2] = r.extent[2] == 1 ? 16 : v.strides[0] * static_cast<index_t>(sizeof(T));
-    return r;
-  }
   static constexpr int panel = 128 / static_cast<int>(sizeof(a_type));  ///< elements of 128 bytes
   // Boxes along M, and along N for each product; the blocks of a cluster that need the same boxes share them out.
   static constexpr int a_boxes = a_k_major ? cluster_n : tile_m / panel;
@@ -88,15 +106,8 @@ struct hopper_program {
   static_assert(b_k_major || tile_n % panel == 0, "config: N of the tile is a multiple of 64 where B runs along N");
 
   static status make_maps(parameters& p) {
-    const auto& x = p.arguments;
-    constexpr index_t most = 0x7ffff000;  // TMA's coordinates are 32-bit, and the last cluster's tiles reach beyond the extent
-    if (x.m > most || x.n > most || x.k > most)
-      return fail(errc::unsupported, "gemm: m, n, k are ", x.m, ", ", x.n, ", ", x.k, ", warp_specialized needs at most ", most, " of each");
-    KILN_TRY(sm90::make_tensor_map(p.a, request("a", x.a, a_k_major ? 1 : 2, a_k_major ? tile_m / a_boxes : tile_k)));
-    for (int q = 0; q < products; ++q)
-      KILN_TRY(sm90::make_tensor_map(p.b[q], request(products == 1 ? "b" : q == 0 ? "b.first" : "b.second", x.b[q], b_k_major ? 2 : 1,
-                                                     b_k_major ? tile_n / b_boxes : tile_k)));
-    finisher::make_maps(x, p.stores);
+    KILN_TRY(detail::make_operand_maps(p, a_k_major ? tile_m / a_boxes : tile_k, b_k_major ? tile_n / b_boxes : tile_k));
+    finisher::make_maps(p.arguments, p.stores);
     return {};
   }
 
