@@ -236,33 +236,44 @@ status run(const device& ex, trace::launch_record record, const Program& program
   const auto holds = [=]<class Config>(Config) { return length <= Config::capacity(width); };
   if (holds(few_threads{})) return with(few_threads{}, chunks, "rows, 8 threads each, held");
   if (holds(one_warp{})) return with(one_warp{}, chunks, "rows, a warp each, held");
-  constexpr bool eight = detail::holds_eight<Program>();
+  constexpr bool eight = detail::holds_eight<Program>(), much = detail::much_beside<Program>;
+  constexpr int items = eight ? 8 : 4;
+  using pair = blocks_of<256, 2, 2>;
+  const auto has_clusters = [] {
+    if constexpr (detail::builds_clusters<Program>)
+      return detail::has_clusters(row_kernel<whole_chunks<pair>, width, Program>);
+    else
+      return false;
+  };
   // Few rows wait for their latencies one after another: more threads have fewer chunks each, and what lies beside them
   // comes with them.
   if (count <= 128) {
     if (holds(blocks_of<256, 2>{})) return with(blocks_of<256, 2>{}, chunks, "rows, a block each, held");
-    if (holds(blocks_of<512, 2>{})) return with(blocks_of<512, 2>{}, chunks, "rows, a block each, held");
+    if constexpr (detail::builds_clusters<Program>)
+      if (holds(pair{}) && has_clusters()) return with(pair{}, chunks, "rows, a cluster each, held");
   }
   if (holds(blocks_of<64, 4>{})) return with(blocks_of<64, 4>{}, chunks, "rows, two warps each, held");
   if (holds(blocks_of<128, 4>{})) return with(blocks_of<128, 4>{}, chunks, "rows, a block each, held");
-  if (holds(blocks_of<128, 8>{}))
-    return with(blocks_of<(eight ? 128 : 256), (eight ? 8 : 4)>{}, chunks, "rows, a block each, held");
+  using large = std::conditional_t<eight && !much, blocks_of<128, 8>, one_block>;
+  if (holds(large{})) return with(large{}, chunks, "rows, a block each, held");
   if constexpr (detail::holds_long_rows<Program>()) {
-    using medium = blocks_of<(eight ? 256 : 512), (eight ? 8 : 4)>;
-    if (holds(medium{})) return with(medium{}, chunks, "rows, a block each, held");
+    using largest = std::conditional_t<eight, blocks_of<256, 8>, blocks_of<512, 4>>;
     if constexpr (detail::builds_clusters<Program>) {
-      constexpr int items = eight ? 8 : 4, scale = eight ? 1 : 2;
-      using first = whole_chunks<blocks_of<256, items, 2 * scale>>;
-      if (detail::has_clusters(row_kernel<first, width, Program>)) {
-        if (holds(first{})) return with(first{}, chunks, "rows, a cluster each, held");
-        using second = blocks_of<256, items, 4 * scale>;
+      if (has_clusters()) {
+        constexpr int scale = eight ? 1 : 2;
+        using first = std::conditional_t<much && eight, blocks_of<128, 8, 2>, largest>;
+        if (holds(first{})) return with(first{}, chunks, "rows, a block or two each, held");
+        using second = blocks_of<256, items, 2 * scale>;
         if (holds(second{})) return with(second{}, chunks, "rows, a cluster each, held");
-        using third = blocks_of<256 * scale, items, 8>;
+        using third = blocks_of<256, items, 4 * scale>;
         if (holds(third{})) return with(third{}, chunks, "rows, a cluster each, held");
+        using fourth = blocks_of<256 * scale, items, 8>;
+        if (holds(fourth{})) return with(fourth{}, chunks, "rows, a cluster each, held");
       }
     }
     if constexpr (detail::builds_without_clusters<Program>) {
-      using wide = std::conditional_t<eight && !detail::much_beside<Program>, wide_block, blocks_of<1024, 4>>;
+      if (holds(largest{})) return with(largest{}, chunks, "rows, a block each, held");
+      using wide = std::conditional_t<eight && !much, wide_block, blocks_of<1024, 4>>;
       if (holds(wide{})) return with(wide{}, chunks, "rows, a wide block each, held");
     }
   }
