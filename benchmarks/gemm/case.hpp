@@ -46,7 +46,7 @@ class one_case {
   std::list<memory> outputs_;
   std::vector<std::string> names_;
   std::vector<launcher> launchers_;
-  int lt_algorithms_ = 0;
+  int lt_algorithms_ = 0, lt_wrong_ = 0;
 };
 
 void register_plain();
