@@ -126,8 +126,17 @@ struct column_reduce_program {
           KILN_UNROLL
           for (int k = 0; k < batch; ++k) add(c, v[k], a);
         }
+        constexpr int few = 2;
         KILN_NO_UNROLL
-        for (; left > 0; --left, at += step) add_one({at, 1}, c, 0, a);
+        for (; left > 0; left -= few) {
+          chunk<X, Width> v[few];
+          KILN_UNROLL
+          for (int k = 0; k < few; ++k, at += step)
+            if (k < left) load(line<const X>{at, 1}, 0, Width, v[k]);
+          KILN_UNROLL
+          for (int k = 0; k < few; ++k)
+            if (k < left) add(c, v[k], a);
+        }
       } else {
         KILN_NO_UNROLL
         for (; left > 0; --left, r += index_t{1} << log_step) add_one(x.at(r), c, c, a);
@@ -204,6 +213,8 @@ status run_columns(const host_executor& ex, trace::launch_record record, const o
 #if defined(__CUDACC__)
 inline namespace KILN_ABI {
 
+/// With more than the 64 registers that two blocks leave, the compiler issues all loads of a batch before the first sum;
+/// 32768 rows of 1024 bf16 then took 1.3 times as long on an H200.
 template <class Program>
 __global__ void __launch_bounds__(Program::threads, 2) columns_kernel(const __grid_constant__ Program program) {
   __shared__ typename Program::storage shared;
