@@ -61,7 +61,7 @@ template <class T>
 inline constexpr bool is_f16 = std::is_same_v<T, f16>;
 
 /// LayerNorm by one configuration: statistics in one exchange between warps and blocks.
-template <class Config, class Test>
+template <class Config, int Width = 4, class Test>
 void check_layer_norm(Test& test, std::size_t rows, std::size_t cols) {
   SCOPED_TRACE(std::to_string(Config::threads) + " threads, " + std::to_string(cols) + " columns");
   using E = std::decay_t<decltype(test.executor())>;
@@ -74,7 +74,7 @@ void check_layer_norm(Test& test, std::size_t rows, std::size_t cols) {
   using program = rows::layer_norm_program<float, float, float, float>;
   const program p{rows::input_of(xv), rows::shared_line(wv), rows::shared_line(bv),
                   rows::operand_of(view_on<E>(out.data(), rows, cols)), 1e-5f};
-  ASSERT_TRUE((rows::run_pinned<Config, 4>(test.executor(), "layer_norm", p, static_cast<index_t>(rows),
+  ASSERT_TRUE((rows::run_pinned<Config, Width>(test.executor(), "layer_norm", p, static_cast<index_t>(rows),
                                            static_cast<index_t>(cols))
                    .ok()));
   const auto r = layer_reference<float>(as_double(x), as_double(w), as_double(b), static_cast<double>(1e-5f));
@@ -89,8 +89,8 @@ TYPED_TEST(norm_rows, statistics_join_in_every_configuration) {
   check_layer_norm<whole_chunks<blocks_of<128, 4>>>(*this, 3, 2048);
   check_layer_norm<whole_chunks<blocks_of<128, 4>>>(*this, 3, 1300);
   check_layer_norm<whole_chunks<blocks_of<128, 4>>>(*this, 3, 8);
-  check_layer_norm<config<96, 1, 8>>(*this, 3, 1001);
-  check_layer_norm<config<100, 1, 2>>(*this, 3, 701);
+  check_layer_norm<config<96, 1, 11>, 1>(*this, 3, 1001);
+  check_layer_norm<config<100, 1, 8>, 1>(*this, 3, 701);
   bool clusters = true;
 #if defined(__CUDACC__)
   using program = layer_norm_program<float, float, float, float>;

@@ -49,8 +49,8 @@ KILN_FN void load(const line<T>& from, index_t c, int n, chunk<std::remove_const
   }
 }
 
-/// The same of a line that nobody writes meanwhile: a weight, a bias. Its loads may be moved before stores, so that they
-/// are under way while others wait.
+/// The same of a line that nobody writes meanwhile: a weight, a bias. Its loads may be moved before stores, so that
+/// they are under way while others wait.
 template <int Width, class T>
 KILN_FN void load_constant(const line<const T>& from, index_t c, int n, chunk<T, Width>& to) {
 #if defined(__CUDA_ARCH__)
@@ -61,8 +61,8 @@ KILN_FN void load_constant(const line<const T>& from, index_t c, int n, chunk<T,
       KILN_UNROLL
       for (int i = 0; i < bytes / 4; i += 4)
         asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];"
-            : "=r"(w[i]), "=r"(w[i + 1]), "=r"(w[i + 2]), "=r"(w[i + 3])
-            : "l"(reinterpret_cast<const std::uint32_t*>(from.data + c) + i));
+                     : "=r"(w[i]), "=r"(w[i + 1]), "=r"(w[i + 2]), "=r"(w[i + 3])
+                     : "l"(reinterpret_cast<const std::uint32_t*>(from.data + c) + i));
       to = bit_cast<chunk<T, Width>>(w);
       return;
     }

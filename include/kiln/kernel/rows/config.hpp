@@ -6,6 +6,10 @@
 
 namespace kiln::rows {
 
+/// What is known of a row's length: nothing, that it is a multiple of a chunk and not 0, or that all chunks that can be
+/// held are there.
+enum class fit { any, whole, full };
+
 /// `Threads` of a block for a row: a power of two up to 32 with `Rows` rows a block, or a whole block of any size with
 /// one; `Blocks` of a cluster share a row. `Items` chunks of a thread are held in registers; 0 reads the row again in
 /// each phase and takes any length. `Whole`: rows are made of whole chunks, so that no code is spent on a last one that
@@ -21,8 +25,9 @@ struct config {
   static constexpr int threads = Threads, rows = Rows, items = Items, block = Threads * Rows, blocks = Blocks;
   static constexpr bool whole = Whole;
 
-  /// Blocks that share a multiprocessor at least, where chunks are `width` elements of `bytes` in registers: 1,024 threads
-  /// of up to 64 registers, if that leaves enough for the rest; 768 of 80 where much lies beside a row that fills them.
+  /// Blocks that share a multiprocessor at least, where chunks are `width` elements of `bytes` in registers: 1,024
+  /// threads of up to 64 registers, if that leaves enough for the rest; 768 of 80 where much lies beside a row that
+  /// fills them.
   static constexpr int residents(int bytes, int width, bool much_beside) {
     constexpr int most = 128;  // bytes of a thread
     if (!Whole || Items == 0 || bytes * width * Items > most) return 1;
@@ -38,15 +43,15 @@ struct config {
 template <class C>
 using whole_chunks = config<C::threads, C::rows, C::items, true, C::blocks>;
 
-// On the device, chunks of 16 bytes; lengths are those of 16-bit elements. A thread holds 64 or 128 bytes and a block has
-// as few threads as hold a row: what is loaded, reduced and stored at a time by different blocks of a multiprocessor keeps
-// memory busy, and a block whose threads hold one chunk each took twice as long.
+// On the device, chunks of 16 bytes; lengths are those of 16-bit elements. A thread holds 64 or 128 bytes and a block
+// has as few threads as hold a row: what is loaded, reduced and stored at a time by different blocks of a
+// multiprocessor keeps memory busy, and a block whose threads hold one chunk each took twice as long.
 using few_threads = config<8, 16, 2>;  // 128 columns: four rows a warp, or most lanes would idle
 using one_warp = config<32, 4, 4>;     // 1,024: no barrier
 template <int Threads, int Items, int Blocks = 1>
 using blocks_of = config<Threads, 1, Items, false, Blocks>;
-using one_block = blocks_of<256, 4>;   // 8,192
-using wide_block = blocks_of<512, 8>;  // 32,768, where there are no clusters
+using one_block = blocks_of<256, 4>;      // 8,192
+using wide_block = blocks_of<512, 8>;     // 32,768, where there are no clusters
 using endless_block = config<512, 1, 0>;  // read again in each phase, mostly from L2
 // On the device, rows that are not aligned, element by element:
 using few_threads_single = config<8, 16, 4>;  // 32

@@ -1,6 +1,7 @@
 #pragma once
 /// The program of the cross-entropy of rows of logits.
 #include <kiln/kernel/rows/access.hpp>
+#include <kiln/kernel/rows/extreme.hpp>
 #include <kiln/kernel/rows/math.hpp>
 
 namespace kiln::rows {

@@ -26,7 +26,8 @@ struct cut {
 
   /// Whether all runs have a multiple of `unit` elements, and at least one.
   constexpr bool whole(index_t unit) const {
-    return length > 0 && length % unit == 0 && starts_at(unit) && (pieces == 1 || (length % group == 0 && group % piece == 0));
+    return length > 0 && length % unit == 0 && starts_at(unit) &&
+           (pieces == 1 || (length % group == 0 && group % piece == 0));
   }
   KILN_FN constexpr index_t runs() const { return groups * pieces; }  ///< of a row
   KILN_FN constexpr run_place at(index_t r) const {

@@ -2,7 +2,7 @@
 /// The programs of RMSNorm (with and without a residual) and LayerNorm.
 #include <kiln/kernel/rows/access.hpp>
 #include <kiln/kernel/rows/math.hpp>
-#include <kiln/kernel/rows/row.hpp>
+#include <kiln/kernel/rows/moments.hpp>
 
 namespace kiln::rows {
 

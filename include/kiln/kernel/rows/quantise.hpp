@@ -2,7 +2,9 @@
 /// Numbers to codes: the rules, and the programs that compute scales of rows, runs and tensors.
 #include <kiln/kernel/rows/access.hpp>
 #include <kiln/kernel/rows/cut.hpp>
+#include <kiln/kernel/rows/extreme.hpp>
 #include <kiln/kernel/rows/math.hpp>
+#include <kiln/kernel/rows/quotient.hpp>
 #include <kiln/kernel/rows/range.hpp>
 #include <kiln/kernel/rows/scaled.hpp>
 
@@ -83,18 +85,8 @@ KILN_FN Q quantised(float x, float scale, std::int32_t zero, bool symmetric) {
   return static_cast<Q>(q < lowest ? lowest : q > highest ? highest : q);
 }
 
-/// Writes one chunk of quantised values.
-template <class Q, int Width, class X>
-KILN_FN void store_quantised(const line<Q>& to, index_t c, int n, const chunk<X, Width>& x, float scale,
-                             bool symmetric) {
-  chunk<Q, Width> q;
-  KILN_UNROLL
-  for (int i = 0; i < Width; ++i) q[i] = quantised<Q>(static_cast<float>(x[i]), scale, symmetric);
-  store(to, c, n, q);
-}
-
-/// As a step of `scaled_program`: numbers to codes. `Bounded`: the scale is that of the numbers, so that no quotient lies
-/// beyond the codes.
+/// As a step of `scaled_program`: numbers to codes. `Bounded`: the scale is that of the numbers, so that no quotient
+/// lies beyond the codes.
 template <class Q, bool Bounded = false>
 struct to_codes {
   quantise_rule rule;

@@ -8,10 +8,6 @@
 
 namespace kiln::rows {
 
-struct larger_magnitude {
-  KILN_FN float operator()(float a, float v, index_t) const { return maximum_of{}(a, magnitude(v)); }
-};
-
 /// low <= 0 <= high; NaN in both once a NaN was among the values.
 struct value_range {
   float low = 0, high = 0;

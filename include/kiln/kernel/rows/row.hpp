@@ -10,91 +10,14 @@
 /// Every output is written in the last phase, so a row may be its own output, and rows too long for registers may be
 /// read again in each phase.
 #include <kiln/kernel/rows/access.hpp>
+#include <kiln/kernel/rows/beside.hpp>
+#include <kiln/kernel/rows/config.hpp>
+#include <kiln/kernel/rows/extreme.hpp>
 #include <kiln/kernel/rows/math.hpp>
+#include <kiln/kernel/rows/moments.hpp>
 #include <kiln/tile/block_reduce.hpp>
 
 namespace kiln::rows {
-
-/// What is known of a row's length: nothing, that it is a multiple of a chunk and not 0, or that all chunks that can be
-/// held are there.
-enum class fit { any, whole, full };
-
-/// a + b without its rounding error, and the error.
-struct exact_sum {
-  float high, low;
-  KILN_FN static exact_sum of(float a, float b) {
-    const float high = a + b, of_b = high - a;
-    return {high, (a - (high - of_b)) + (b - of_b)};
-  }
-};
-
-/// Of a part of a row: how many, their mean, and the sum of squares of distances from it. Parts are joined by their means
-/// (Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computing sample variances, 1979).
-struct alignas(16) moments {
-  float count, mean, squares;
-
-  /// Of count values whose distances from a number, and the squares of these, have the sums given.
-  KILN_FN static moments of(float count, float sum, float squares) {
-    const float mean = count > 0 ? sum / count : 0, rest = squares - sum * mean;
-    return {count, mean, rest < 0 ? 0 : rest};
-  }
-  struct of_equal_parts {
-    float count;  ///< of the part of one thread
-    KILN_FN moments operator()(const moments& a, const moments& b, int step) const {
-      const float away = a.mean - b.mean, n = count * static_cast<float>(step);
-      return {2 * n, (a.mean + b.mean) * 0.5f, (a.squares + b.squares) + away * away * (0.5f * n)};
-    }
-  };
-  struct joined {
-    KILN_FN moments operator()(const moments& a, const moments& b) const {
-      const float n = a.count + b.count;
-      if (n == 0) return a;
-      const float away = a.mean - b.mean, of_a = a.count / n, of_b = b.count / n;
-      // Two products and a sum, lest either operand be preferred.
-      return {n, product(a.mean, of_a) + product(b.mean, of_b),
-              (a.squares + b.squares) + away * away * (of_a * b.count)};
-    }
-    template <class Results>
-    KILN_FN moments operator()(const Results& of) const {
-      const float count = of.sum([](const moments& m) { return m.count; });
-      const float mean = of.sum([](const moments& m) { return m.count * m.mean; }) / count;
-      const float squares = of.sum([=](const moments& m) {
-        const float away = m.mean - mean;
-        return m.squares + m.count * (away * away);
-      });
-      return {count, mean, squares};
-    }
-
-   private:
-    KILN_FN static float product(float a, float b) {
-#if defined(__CUDA_ARCH__)
-      return __fmul_rn(a, b);
-#else
-      return a * b;
-#endif
-    }
-  };
-};
-
-/// What is read beside a row, a weight for instance. Where few chunks are held (`Items` > 0) it is loaded with them, so
-/// that it has arrived when the row is reduced; else it is loaded when it is used.
-template <class Beside, class Load, class Scope, int Width, int Items>
-struct companion {
-  using type = Beside;
-  Load load;
-  fragments<Beside, (Items > 0 ? Items : 1), Scope> loaded;
-
-  /// What lies beside the chunk at column c; `now` has room for it.
-  KILN_HOST_CALLS KILN_FN const Beside& at(index_t c, int n, Beside& now) {
-    if constexpr (Items > 0) {
-      const int number = static_cast<int>(c) / Width;
-      return loaded.of(number % Scope::threads)[number / Scope::threads];
-    } else {
-      load(c, n, now);
-      return now;
-    }
-  }
-};
 
 /// Thread t of the scope has chunks t, t + threads, t + 2 threads ... of `Width` elements. Items > 0: as many chunks of
 /// each thread are held in registers, and the row has at most threads * Items * Width elements. Items == 0: any length,
@@ -150,7 +73,8 @@ class row_of {
         KILN_UNROLL
         for (int i = 0; i < Items; ++i) {
           const int c = (i * Threads + t) * Width;
-          if (Fit == fit::full || c < static_cast<int>(length_)) load(static_cast<index_t>(c), valid(c), b.loaded.of(t)[i]);
+          if (Fit == fit::full || c < static_cast<int>(length_))
+            load(static_cast<index_t>(c), valid(c), b.loaded.of(t)[i]);
         }
       });
     return b;
@@ -211,7 +135,7 @@ class row_of {
   KILN_FN float find(const chunk<held, Width>& x, int n) const {
     using op = extreme_of<What>;
     if constexpr (comes_in_pairs<held> && Width > 1) {
-      extreme_pairs<What> a;
+      extreme_pairs<held, Width, What> a;
       a.add(x, n);
       return a.all();
     } else {
@@ -228,7 +152,7 @@ class row_of {
     using op = extreme_of<What>;
     if constexpr (comes_in_pairs<held> && Width > 1)
       return fold(
-          extreme_pairs<What>{}, [](auto& a, index_t, int n, const chunk<held, Width>& x) { a.add(x, n); },
+          extreme_pairs<held, Width, What>{}, [](auto& a, index_t, int n, const chunk<held, Width>& x) { a.add(x, n); },
           [](const auto& a) { return a.all(); }, op{});
     else
       return reduce(op::identity, op{}, op{});
@@ -258,8 +182,8 @@ class row_of {
   }
 
   /// Moments of value * unit - start over the row. What registers hold is taken in one pass: each thread measures its
-  /// values from its first. As that is one of them, their sum's square over their count is at most as many times what is
-  /// left when it is taken off, and so it costs no more digits than that.
+  /// values from its first. As that is one of them, their sum's square over their count is at most as many times what
+  /// is left when it is taken off, and so it costs no more digits than that.
   KILN_HOST_CALLS KILN_FN moments spread(float unit, float start) {
     if constexpr (Items > 0) {
       fragments<moments, 1, scope_type> all;
@@ -270,26 +194,9 @@ class row_of {
           mine = {0, 0, 0};
           return;
         }
-        const float from = values(kept_.of(t)[0])[0] * unit;
-        constexpr int some = Width < 4 ? Width : 4;  // accumulators, lest they take the registers of the row
-        float sum[some] = {}, squares[some] = {};
-        chunks(t, [&](index_t, int valid_here, const chunk<held, Width>& kept) {
-          const chunk<float, Width> x = values(kept);
-          KILN_UNROLL
-          for (int v = 0; v < Width; ++v) {
-            if (v < valid_here) {
-              const float away = x[v] * unit - from;
-              sum[v % some] += away, squares[v % some] += away * away;
-            }
-          }
-        });
-        KILN_UNROLL
-        for (int w = some / 2; w > 0; w /= 2) {
-          KILN_UNROLL
-          for (int v = 0; v < w; ++v) sum[v] += sum[v + w], squares[v] += squares[v + w];
-        }
-        mine = moments::of(static_cast<float>(n), sum[0], squares[0]);
-        mine.mean += from - start;
+        moments_in_one_pass<Width> part(values(kept_.of(t)[0])[0], unit);
+        chunks(t, [&](index_t, int valid_here, const chunk<held, Width>& kept) { part.add(values(kept), valid_here); });
+        mine = part.all(n, start);
       });
       if constexpr (Fit == fit::full && Threads % 32 == 0)
         warp_reduce_in_steps(threads_, all, moments::of_equal_parts{Items * Width});
@@ -302,8 +209,7 @@ class row_of {
           0.0f, [=](float a, float v, index_t) { return a + (v * unit - start); }, sum_of{});
       const float mean = sum / count;
       const float squares = reduce(
-          0.0f,
-          [=](float a, float v, index_t) { return a + (v * unit - start - mean) * (v * unit - start - mean); },
+          0.0f, [=](float a, float v, index_t) { return a + (v * unit - start - mean) * (v * unit - start - mean); },
           sum_of{});
       return {count, mean, squares};
     }
@@ -414,36 +320,6 @@ class row_of {
   const lines_type lines;
 
  private:
-  template <extreme What>
-  struct extreme_pairs {
-    static constexpr int pairs = Width / 2;
-    using op = extreme_of<What>;
-    std::uint32_t a[pairs];
-
-    KILN_FN extreme_pairs() {
-      KILN_UNROLL
-      for (int v = 0; v < pairs; ++v) a[v] = start();
-    }
-    KILN_FN static std::uint32_t start() { return pack2<held>(op::identity, op::identity); }
-    KILN_FN void add(const chunk<held, Width>& x, int n) {
-      auto with = bit_cast<chunk<std::uint32_t, pairs>>(x);
-      if (n < Width) {
-        KILN_UNROLL
-        for (int v = 0; v < pairs; ++v)
-          if (2 * v + 1 >= n) with[v] = 2 * v >= n ? start() : (with[v] & 0xffffu) | (start() & 0xffff0000u);
-      }
-      KILN_UNROLL
-      for (int v = 0; v < pairs; ++v) a[v] = op::template pair<held>(a[v], with[v]);
-    }
-    KILN_FN float all() const {
-      std::uint32_t last = a[0];
-      KILN_UNROLL
-      for (int v = 1; v < pairs; ++v) last = op::template pair<held>(last, a[v]);
-      const two_floats both = unpack2<held>(last);
-      return op::of(both.lo, both.hi);
-    }
-  };
-
   /// How many elements thread t holds.
   KILN_FN int held_by(int t) const {
     int count = 0;
@@ -483,13 +359,17 @@ class row_of {
         for (int i = 0; i < ahead; ++i) f(c + i * step, Width, x[i]);
       }
     }
-    for (; c < end; c += step) read(c, f);
+    for (; c < end; c += step) {
+      chunk<held, Width> x;
+      program_.template load<Width>(lines, c, valid(c), x);
+      f(c, valid(c), x);
+    }
     return c;
   }
 
-  /// What the compiler knows of one phase it keeps for the next: a row that fills the registers would lie there as floats or
-  /// differences as well, and spill. So each phase is told that the row may have changed: by a number that is 0, which the
-  /// hardware alone knows. For 16-bit elements that is an instruction for two.
+  /// What the compiler knows of one phase it keeps for the next: a row that fills the registers would lie there as
+  /// floats or differences as well, and spill. So each phase is told that the row may have changed: by a number that is
+  /// 0, which the hardware alone knows. For 16-bit elements that is an instruction for two.
   KILN_FN void forget([[maybe_unused]] int t) {
 #if defined(__CUDA_ARCH__)
     if constexpr (sizeof(held) * Items * Width >= 64) {
@@ -505,14 +385,6 @@ class row_of {
       }
     }
 #endif
-  }
-
-  /// The chunk at column c of a row that is not held.
-  KILN_HOST_CALLS template <class F>
-  KILN_FN void read(index_t c, F& f) {
-    chunk<held, Width> x;
-    program_.template load<Width>(lines, c, valid(c), x);
-    f(c, valid(c), x);
   }
 
   static constexpr int ahead = sizeof(held) * Width <= 16 ? 4 : 2;

@@ -64,7 +64,7 @@ KILN_FN void run_block(const Program& program, index_t count, index_t length, in
     }
   };
   if constexpr (!Config::whole || Config::items == 0)
-    run_rows(std::integral_constant<fit, Config::whole ? fit::whole : fit::any>{});
+    run_rows(std::integral_constant<fit, (Config::whole ? fit::whole : fit::any)>{});
   else if (length == Config::capacity(Width) && detail::one_length(program))
     run_rows(std::integral_constant<fit, fit::full>{});
   else
@@ -76,8 +76,8 @@ template <class Program>
 inline constexpr int chunk_width = 16 / static_cast<int>(sizeof(typename Program::lead));
 
 namespace detail {
-/// True if it is worth while to hold long rows: with one phase there is nothing to hold a row for, and a program may say
-/// that it needs more registers than are left then.
+/// True if it is worth while to hold long rows: with one phase there is nothing to hold a row for, and a program may
+/// say that it needs more registers than are left then.
 template <class Program>
 constexpr bool holds_long_rows() {
   if constexpr (requires { Program::fits_wide_block; })
@@ -144,8 +144,8 @@ inline constexpr bool builds_without_clusters = [] {
   return true;
 #endif
 }();
-/// Whether the code of a kernel that the current GPU runs is made for one with clusters: it may stem from that for an older
-/// one.
+/// Whether the code of a kernel that the current GPU runs is made for one with clusters: it may stem from that for an
+/// older one.
 template <class Kernel>
 bool has_clusters(Kernel* kernel) {
   if (device_attribute(cudaDevAttrClusterLaunch, 0) == 0) return false;
@@ -192,8 +192,8 @@ status run_pinned(const device& ex, const char* name, const Program& program, in
   constexpr index_t waves = 16, threads_of_sm = 2048;
   if (most_blocks == 0)
     most_blocks = device_attribute(cudaDevAttrMultiProcessorCount, 128) * (threads_of_sm / Config::block) * waves;
-  const index_t workers = min_of<index_t>(ceil_div<index_t>(count, Config::rows),
-                                          max_of<index_t>(most_blocks / Config::blocks, 1));
+  const index_t workers =
+      min_of<index_t>(ceil_div<index_t>(count, Config::rows), max_of<index_t>(most_blocks / Config::blocks, 1));
   return launch(ex, name, row_kernel<Config, Width, Program>,
                 {.grid = {workers * Config::blocks, 1, 1}, .block = Config::block, .cluster = Config::blocks}, program,
                 count, length);
@@ -267,7 +267,7 @@ status run(const device& ex, trace::launch_record record, const Program& program
         if (holds(second{})) return with(second{}, chunks, "rows, a cluster each, held");
         using third = blocks_of<256, items, 4 * scale>;
         if (holds(third{})) return with(third{}, chunks, "rows, a cluster each, held");
-        using fourth = blocks_of<256 * scale, items, 8>;
+        using fourth = blocks_of<(much && eight ? 256 : 512), items, 8>;
         if (holds(fourth{})) return with(fourth{}, chunks, "rows, a cluster each, held");
       }
     }

@@ -1,6 +1,7 @@
 #pragma once
 /// The programs of softmax and log-softmax, with and without a mask.
 #include <kiln/kernel/rows/access.hpp>
+#include <kiln/kernel/rows/extreme.hpp>
 #include <kiln/kernel/rows/math.hpp>
 
 namespace kiln::rows {
