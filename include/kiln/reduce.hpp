@@ -19,9 +19,10 @@ constexpr void check_reducible() {
   static_assert(is_floating_v<element> && !std::is_same_v<element, double>,
                 "reductions read and write float, f16, bf16, e4m3 and e5m2");
 }
-/// Columns of a thread, where rows are made of whole aligned chunks.
+/// Columns of a thread, where rows are made of whole aligned chunks: 16 bytes, but no more than 8, whose sums fit into
+/// registers and shared memory.
 template <class T>
-inline constexpr int chunk_of_columns = 16 / static_cast<int>(sizeof(T));
+inline constexpr int chunk_of_columns = sizeof(T) < 2 ? 8 : 16 / static_cast<int>(sizeof(T));
 template <class X, int R, class S, int U>
 bool moves_chunks(const tensor<X, R, S, U>& x) {
   constexpr int width = chunk_of_columns<std::remove_const_t<X>>;
