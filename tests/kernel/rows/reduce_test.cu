@@ -212,6 +212,44 @@ TYPED_TEST(row_reductions, counts_beyond_65535_and_strides_of_their_own) {
   for (std::size_t c = 0; c < 5; ++c) EXPECT_NEAR(static_cast<double>(down.values()[c]), columns[c], 6 * 6 * unit);
 }
 
+// Few columns and many rows: with a workspace, clusters leave parts of the sums there. All sums are exact.
+TYPED_TEST(row_reductions, columns_of_many_rows_are_exact_with_and_without_a_workspace) {
+  using E = TypeParam;
+  const auto check = [&]<class X>(X, std::size_t rows, std::size_t cols) {
+    SCOPED_TRACE(std::string(name_of<X>()) + ", " + std::to_string(rows) + " x " + std::to_string(cols));
+    const auto x = small_integers<X>(rows * cols, 90 + cols, -4, 4);
+    const auto xv = view_on<E>(this->input(x).data(), rows, cols);
+    std::vector<float> sums(cols, 0.0f), tops(cols, -INFINITY);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const auto v = static_cast<float>(as_double(x[i]));
+      sums[i % cols] += v, tops[i % cols] = std::max(tops[i % cols], v);
+    }
+    std::size_t bytes = 0;
+#if defined(__CUDACC__)
+    if constexpr (!E::on_host) bytes = column_reduce_workspace_size(xv);
+#endif
+    auto& scratch = this->template output<float>(bytes / sizeof(float) + 1);
+    for (const bool with : {false, true}) {
+      auto ex = this->executor();
+      if (with) ex.scratch = {scratch.data(), bytes};
+      auto &sum = this->template output<float>(cols), &top = this->template output<float>(cols);
+      auto& mean = this->template output<float>(cols);
+      ASSERT_TRUE(column_reduce<reduction::sum>(ex, xv, view_on<E>(sum.data(), cols)).ok());
+      ASSERT_TRUE(column_reduce<reduction::max>(ex, xv, view_on<E>(top.data(), cols)).ok());
+      ASSERT_TRUE(column_reduce<reduction::mean>(ex, xv, view_on<E>(mean.data(), cols)).ok());
+      EXPECT_EQ(sum.values(), sums);
+      EXPECT_EQ(top.values(), tops);
+      for (std::size_t c = 0; c < cols; ++c) EXPECT_EQ(mean.values()[c], sums[c] / static_cast<float>(rows));
+    }
+  };
+  check(0.0f, 60000, 1);
+  check(0.0f, 60001, 5);
+  check(0.0f, 20000, 16);
+  check(bf16{}, 30000, 40);
+  check(bf16{}, 5000, 264);
+  check(bf16{}, 3, 5000);
+}
+
 /// Softmax by one configuration against float64; values in [-1, 1).
 template <class Config, int Width, class Test>
 void check_softmax(Test& test, const std::vector<float>& x, std::size_t count, std::size_t length, index_t blocks = 0) {
