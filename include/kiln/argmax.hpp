@@ -42,6 +42,7 @@ struct argmax_program {
   using held = X;
   using lead = X;
   static constexpr int phases = 1;
+  static constexpr bool few_registers = true;
   struct lines {
     line<const X> x;
     std::int32_t* out;

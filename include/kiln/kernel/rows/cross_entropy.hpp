@@ -51,6 +51,8 @@ struct cross_entropy_program {
   using held = X;
   using lead = X;
   static constexpr int phases = 2;
+  static constexpr bool few_registers = true;
+  static constexpr bool fits_wide_block = false;  // most rows are read once, so there is nothing to hold long ones for
   static constexpr float scale_down = 0x1p-64f;
   struct lines {
     line<const X> x;
