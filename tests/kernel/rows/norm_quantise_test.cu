@@ -74,7 +74,7 @@ status rms_norm_of(const Ex& ex, const X& x, const W& w, const Q& q, const Scale
       using scale = std::remove_pointer_t<decltype(place.data)>;
       return norm_quantise_program<rows_of_one<typename X::value_type>, rms_values<typename W::value_type>, code,
                                    scale>{
-          {input_of(x)}, {shared_line(w), epsilon}, operand_of(q), place, codes_of<code>(options)};
+          {input_of(x)}, {shared_line(w), epsilon}, operand_of(q), place, {codes_of<code>(options).rule}};
     };
     if constexpr (kind::computed)
       return run_one_of_two(ex, rest(place_of<kind::set::served>(set.scales)), count(x), length(x));
@@ -98,7 +98,7 @@ status layer_norm_of(const Ex& ex, const X& x, const W& w, const W& b, const Q& 
                                   {shared_line(w), shared_line(b), epsilon},
                                   operand_of(q),
                                   place_of<Set::served>(set.scales),
-                                  codes_of<code>({})},
+                                  {codes_of<code>({}).rule}},
                           count(x), length(x));
   }
 }

@@ -33,7 +33,7 @@ struct long_sampling_program {
     // One thread's, for it would take a third of all registers.
     alignas(8) unsigned char search[sizeof(sampling_search<keys>)];
     sampling_question question;
-    bool asks;
+    bool asks, weighs;  ///< what the search's thread says to the others, which must not look at a search that moves on
 
     KILN_FN sampling_search<keys>& searching() { return *reinterpret_cast<sampling_search<keys>*>(search); }
   };
@@ -75,13 +75,14 @@ struct long_sampling_program {
       const sampling_question q = shared.question;
       answer(block, shared,
              by_list ? sum_over_list(block, shared, q, weights) : sum_over_row(block, row, shared, q, weights));
-      if (!shared.searching().weighs_keys()) continue;
+      if (!shared.weighs) continue;
+      const std::uint64_t wanted = shared.searching().wanted();
       // A short list first, which is cheap to search.
       for (; lists < 2 && !by_list; ++lists) {
         list(block, row, shared, top_key, rank_of(lists == 0 ? 0.75f * few : 0.65f * most_listed));
         const sampling_question all{sampling_question::weight_left, shared.below, 0, n, 0};
         by_list = shared.listed <= most_listed && shared.below > 0 &&
-                  sum_over_list(block, shared, all, weights) >= shared.searching().wanted();
+                  sum_over_list(block, shared, all, weights) >= wanted;
         if (!by_list) continue;
         block.each([&](int t) {
           if (t == 0) shared.searching().skip_to(shared.below);
@@ -111,7 +112,9 @@ struct long_sampling_program {
   }
   KILN_HOST_CALLS KILN_FN static void answer(block_type block, storage& shared, std::uint64_t sum) {
     block.each([&](int t) {
-      if (t == 0) shared.searching().answer(sum);
+      if (t != 0) return;
+      shared.searching().answer(sum);
+      shared.weighs = shared.searching().weighs_keys();
     });
     sync(block);
   }
@@ -192,6 +195,7 @@ struct long_sampling_program {
   /// Finds the highest key that `rank` threads reach and lists all elements that do.
   KILN_HOST_CALLS KILN_FN void list(block_type block, const line<const X>& row, storage& shared, std::uint32_t top,
                                     std::uint32_t rank) const {
+    sync(block);  // all have looked at the list before
     block.template split<32>([&](auto warp) {
       if (warp.number() != 0) return;
       using warp_type = decltype(warp);
