@@ -10,6 +10,7 @@ own.
 """
 import json
 import math
+import os
 import re
 import statistics
 import sys
@@ -70,7 +71,7 @@ def read(paths):
     for path in paths:
         with open(path, encoding="utf-8") as file:
             data = json.load(file)
-        contexts.append(data.get("context", {}))
+        contexts.append({"file": os.path.basename(path), **data.get("context", {})})
         for row in data.get("benchmarks", []):
             if row.get("run_type") == "aggregate":
                 continue
@@ -188,10 +189,12 @@ def goals(groups):
 
 def main(paths):
     contexts, cases, others, failed = read(paths)
+    print("# Results\n")
     for context in contexts:
-        keys = ("date", "gpu", "driver", "cuda_runtime", "cublaslt", "torch", "kiln_commit", "rounds", "round_ms")
+        keys = ("file", "date", "gpu", "driver", "cuda_runtime", "cublaslt", "torch", "kiln_commit", "rounds", "round_ms")
         print("- " + ", ".join(f"{key} {context[key]}" for key in keys if key in context))
-    print("\nRatio: the peer's time over Kiln's; above 1 Kiln is faster. Clock, temperature and power were read in the run.\n")
+    print("\nRatio: the peer's time over Kiln's; above 1 Kiln is faster. PyTorch and torch.compile ran in a program of their own. Clock,\n"
+          "temperature and power were read in the run, where they were; short neighbours share a reading.\n")
     groups = {}
     for name, rows in cases.items():
         row = with_peers(merged(rows), merged(others[name]) if name in others else {})
