@@ -6,17 +6,14 @@
 namespace kiln {
 inline namespace KILN_ABI {
 
-/// True if the current GPU runs code of this build that was compiled for Hopper or newer: it takes the newest that it
-/// can.
-inline bool runs_hopper_code() {
-#if defined(__CUDA_ARCH_LIST__)
-  const int own = 100 * device_attribute(cudaDevAttrComputeCapabilityMajor, 0) +
-                  10 * device_attribute(cudaDevAttrComputeCapabilityMinor, 0);
-  constexpr int list[] = {__CUDA_ARCH_LIST__};
-  for (const int architecture : list)
-    if (architecture >= 900 && architecture <= own) return true;
-#endif
-  return false;
+/// True if the code of a kernel that the current GPU runs was compiled for Hopper or newer. The list of architectures
+/// cannot tell: code for 9.0a runs on 9.0 alone, and a newer GPU then takes what was made for an older one.
+template <class Kernel>
+bool runs_hopper_code(Kernel* kernel) {
+  if (device_attribute(cudaDevAttrClusterLaunch, 0) == 0) return false;
+  cudaFuncAttributes a{};
+  return quiet_call([&] { return cudaFuncGetAttributes(&a, reinterpret_cast<const void*>(kernel)); }) == cudaSuccess &&
+         a.ptxVersion >= 90;
 }
 
 }  // namespace KILN_ABI

@@ -1,5 +1,5 @@
 #pragma once
-/// Roles on Hopper: one loader thread fills a ring of slots by TMA, warpgroups of consumers multiply from it, and the blocks
+/// Roles on Hopper: a loader warp, of which one lane issues, fills a ring of slots by TMA, warpgroups of consumers multiply from it, and the blocks
 /// stay for many tiles. The roles meet at two barriers a slot, `full` and `empty`, and nowhere else.
 ///
 /// A program for this schedule has `slot`, `scratch`, `state<Group>` with accumulators `acc`, `groups`, how many of them share
@@ -68,6 +68,9 @@ struct warp_specialized_schedule {
         });
       }
     }
+    // Until the other blocks' last arrivals have come, which nobody else waits for: a block that has ended has no memory.
+    if constexpr (cluster > 1)
+      for (int slot = 0; slot < Slots; ++slot, at.next()) sm90::wait(warp, memory.empty[at.slot], at.parity);
   }
 
   /// One consumer group. Two groups share each tile, or take tiles in turn (ping-pong), so that one multiplies while the other

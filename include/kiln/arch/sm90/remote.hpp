@@ -1,6 +1,6 @@
 #pragma once
-/// Ordinary stores into the shared memory of another block of the cluster, and the barriers that order them.
-/// Source: PTX ISA, "mapa", "st", "mbarrier.arrive", "mbarrier.try_wait"; the latter two order within a block unless told otherwise.
+/// Ordinary stores into the shared memory of another block of the cluster; `cluster_sync` orders them.
+/// Source: PTX ISA, "mapa", "st".
 #include <kiln/arch/sm90/barrier.hpp>
 
 namespace kiln::sm90 {
@@ -23,47 +23,6 @@ KILN_FN void store_at([[maybe_unused]] Group group, [[maybe_unused]] int t, Vec*
         "st.shared::cluster.v4.b32 [there], {%2, %3, %4, %5};\n"
         "}" ::"r"(shared_address(p)),
         "r"(cta), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
-        : "memory");
-#endif
-  }
-}
-
-/// As `arrive_at`; what these threads stored before, also into other blocks, is seen by those who `wait_in_cluster`.
-KILN_HOST_CALLS template <class Where, int Threads>
-KILN_FN void arrive_in_cluster([[maybe_unused]] scope<Where, Threads> all, barrier& b, int cta) {
-  if constexpr (scope<Where, Threads>::host) {
-    twin::sm().barrier_arrive(&b.word, cta, all.first, Threads);
-  } else {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile(
-        "{\n"
-        ".reg .b32 there;\n"
-        "mapa.shared::cluster.u32 there, %0, %1;\n"
-        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n"
-        "}" ::"r"(shared_address(&b)),
-        "r"(cta)
-        : "memory");
-#endif
-  }
-}
-
-/// As `wait`; sees what threads of other blocks did before they arrived by `arrive_in_cluster`.
-KILN_HOST_CALLS template <class Where, int Threads>
-KILN_FN void wait_in_cluster([[maybe_unused]] scope<Where, Threads> all, barrier& b, int parity) {
-  if constexpr (scope<Where, Threads>::host) {
-    twin::sm().barrier_wait(&b.word, parity, all.first, Threads);
-  } else {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile(
-        "{\n"
-        ".reg .pred done;\n"
-        "again:\n"
-        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
-        "@done bra over;\n"
-        "bra again;\n"
-        "over:\n"
-        "}" ::"r"(shared_address(&b)),
-        "r"(parity)
         : "memory");
 #endif
   }

@@ -131,7 +131,7 @@ status run_tiles(const Executor& ex, const trace::launch_record& what, const Wor
     launch_shape shape;
     shape.grid[0] = min_of(tiles, most_blocks);
     shape.block = elementwise_threads;
-    shape.overlaps_previous = waits_itself && runs_hopper_code();
+    shape.overlaps_previous = waits_itself && runs_hopper_code(&tile_kernel<Work>);
     return watch.done(launch(ex, what.program, &tile_kernel<Work>, shape, work, tiles));
 #endif
   }

@@ -1,8 +1,8 @@
 #pragma once
 /// From a warpgroup's accumulators to the sinks on Hopper.
 ///
-/// Stores whose rows are 16-byte aligned leave by TMA: the group writes 64 rows of up to 128 bytes into one of two buffers, one
-/// thread sends it off, and the group goes on while it is read. Other stores, and the edges of D, go through the same buffers by hand.
+/// Stores whose rows are 16-byte aligned leave by TMA: the group writes 64 rows of up to 128 bytes into one of two buffers, or 128 rows
+/// into both, one thread sends them off, and the group computes what comes next while they are read. Other stores, and the edges of D, go through the same buffers by hand.
 /// With a reduction among the sinks all of them take the way through staging memory, as on other architectures.
 #include <kiln/arch/sm90.hpp>
 #include <kiln/epilogue/sinks.hpp>

@@ -241,7 +241,7 @@ status launch_columns(const device& ex, const trace::launch_record& record, cons
 template <class Program>
 column_shape shape_on_device(index_t rows, index_t chunks) {
   return shape_of_columns(rows, chunks, Program::log_threads, Program::batch,
-                          runs_hopper_code() ? Program::log_parts : 0,
+                          runs_hopper_code(columns_kernel<Program>) ? Program::log_parts : 0,
                           device_attribute(cudaDevAttrMultiProcessorCount, 128));
 }
 
@@ -267,7 +267,7 @@ status run_columns(const device& ex, trace::launch_record record, const operand<
   using joining = column_reduce_program<on_device, 1, float, Y, Op>;
   const joining last{parts, out, splits, columns, {5, 0, 0}, rows};
   return launch_columns(ex, {.program = record.program, .schedule = "parts of columns", .bytes = 0}, last,
-                        ceil_div<index_t>(columns, 32), runs_hopper_code());
+                        ceil_div<index_t>(columns, 32), runs_hopper_code(columns_kernel<joining>));
 }
 
 }  // namespace KILN_ABI

@@ -37,17 +37,17 @@ struct alignas(16) moments {
       const float away = a.mean - b.mean, of_a = a.count / n, of_b = b.count / n;
       // Two products and a sum, lest either operand be preferred.
       return {n, product(a.mean, of_a) + product(b.mean, of_b),
-              (a.squares + b.squares) + away * away * (of_a * b.count)};
+              (a.squares + b.squares) + away * away * (product(a.count, b.count) / n)};
     }
     template <class Results>
     KILN_FN moments operator()(const Results& of) const {
-      const float count = of.sum([](const moments& m) { return m.count; });
-      const float mean = of.sum([](const moments& m) { return m.count * m.mean; }) / count;
-      const float squares = of.sum([=](const moments& m) {
-        const float away = m.mean - mean;
+      const float all = of.sum([](const moments& m) { return m.count; });
+      const float middle = of.sum([](const moments& m) { return m.count * m.mean; }) / all;
+      const float sum = of.sum([=](const moments& m) {
+        const float away = m.mean - middle;
         return m.squares + m.count * (away * away);
       });
-      return {count, mean, squares};
+      return {all, middle, sum};
     }
 
    private:

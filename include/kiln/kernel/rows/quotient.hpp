@@ -4,7 +4,7 @@
 
 namespace kiln::rows {
 
-/// x / scale as division rounds it, for quotients that are going to be codes: to 16-bit x (`Short`) and any scale the
+/// x / scale as division rounds it, for quotients that are going to be codes: to 16-bit x (`Short`) and any positive scale the
 /// same number in four instructions instead of a dozen and a branch. A product with the reciprocal is at most 1.5 units
 /// in the last place off; one step of Markstein's (IBM Journal 34-1, 1990) makes it right for all 2^23 fractions of a
 /// scale and all those of f16 and bf16, which have been tried; a second one for those of float. Scales far from one,
@@ -34,7 +34,8 @@ class quotient {
   }
 
  private:
-  float scale_, move_ = 1, divisor_ = 1, inverse_ = 1;
+  float scale_;
+  [[maybe_unused]] float move_ = 1, divisor_ = 1, inverse_ = 1;  // of the device
 };
 
 }  // namespace kiln::rows

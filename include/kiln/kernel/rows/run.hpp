@@ -4,6 +4,7 @@
 #include <kiln/core/executor.hpp>
 #include <kiln/core/status.hpp>
 #include <kiln/core/trace.hpp>
+#include <kiln/kernel/hopper_code.hpp>
 #include <kiln/kernel/launch.hpp>
 #include <kiln/kernel/rows/config.hpp>
 #include <kiln/kernel/rows/row.hpp>
@@ -144,14 +145,9 @@ inline constexpr bool builds_without_clusters = [] {
   return true;
 #endif
 }();
-/// Whether the code of a kernel that the current GPU runs is made for one with clusters: it may stem from that for an
-/// older one.
 template <class Kernel>
 bool has_clusters(Kernel* kernel) {
-  if (device_attribute(cudaDevAttrClusterLaunch, 0) == 0) return false;
-  cudaFuncAttributes a{};
-  return quiet_call([&] { return cudaFuncGetAttributes(&a, reinterpret_cast<const void*>(kernel)); }) == cudaSuccess &&
-         a.ptxVersion >= 90;
+  return runs_hopper_code(kernel);
 }
 }  // namespace detail
 

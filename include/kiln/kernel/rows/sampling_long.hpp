@@ -75,8 +75,8 @@ struct long_sampling_program {
       const sampling_question q = shared.question;
       answer(block, shared,
              by_list ? sum_over_list(block, shared, q, weights) : sum_over_row(block, row, shared, q, weights));
-      if (!shared.weighs) continue;
-      const std::uint64_t wanted = shared.searching().wanted();
+      if (!shared.weighs || by_list || lists == 2) continue;
+      const std::uint64_t wanted = shared.searching().wanted();  // `list` begins with a barrier
       // A short list first, which is cheap to search.
       for (; lists < 2 && !by_list; ++lists) {
         list(block, row, shared, top_key, rank_of(lists == 0 ? 0.75f * few : 0.65f * most_listed));
