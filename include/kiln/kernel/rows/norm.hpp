@@ -103,6 +103,7 @@ struct add_rms_norm_program {
   using lead = std::conditional_t<(sizeof(X) > sizeof(Y)), X, Y>;
   static constexpr int phases = 2;
   static constexpr bool few_registers = true;
+  static constexpr int two_rows_of_bytes = static_cast<int>(sizeof(X) + sizeof(R));  ///< read together, an element
   struct lines {
     line<const X> x;
     line<const R> residual;
