@@ -26,12 +26,14 @@ struct config {
   static constexpr bool whole = Whole;
 
   /// Blocks that share a multiprocessor at least, where chunks are `width` elements of `bytes` in registers: 1,024
-  /// threads of up to 64 registers, if that leaves enough for the rest; 768 of 80 where much lies beside a row that
-  /// fills them.
+  /// threads of up to 64 registers, if that leaves enough for the rest; of a row that fills them 768 of 80 where much
+  /// lies beside it or its elements are float32, 512 where both.
   static constexpr int residents(int bytes, int width, bool much_beside) {
     constexpr int most = 128;  // bytes of a thread
     if (!Whole || Items == 0 || bytes * width * Items > most) return 1;
-    return (much_beside && bytes * width * Items == most && block <= 256 ? 768 : 1024) / block;
+    const bool full = bytes * width * Items == most, long_elements = bytes == 4 && width == 4;
+    const int threads = !full || !(much_beside || long_elements) ? 1024 : much_beside && long_elements ? 512 : 768;
+    return threads < block ? 1 : threads / block;
   }
 
   /// The longest row that `width` elements a chunk can hold.

@@ -94,12 +94,9 @@ template <class Config, int Width, class Program>
 constexpr int resident_blocks() {
   constexpr int bytes = static_cast<int>(sizeof(typename Program::held));
   if constexpr (requires { Program::few_registers; }) {
-    constexpr int most = Config::residents(bytes, Width, much_beside<Program>);
-    // Two rows of float32 on their way need half of the registers of each thread.
-    if constexpr (requires { Program::two_rows_of_bytes; })
-      return bytes * Width * Config::items == 128 && Program::two_rows_of_bytes == 8 ? max_of(most / 2, 1) : most;
-    else
-      return most;
+    bool much = much_beside<Program>;
+    if constexpr (requires { Program::two_rows_of_bytes; }) much = much || Program::two_rows_of_bytes == 8;
+    return Config::residents(bytes, Width, much);
   } else {
     return 1;
   }
