@@ -32,8 +32,8 @@ struct config {
     constexpr int most = 128;  // bytes of a thread
     if (!Whole || Items == 0 || bytes * width * Items > most) return 1;
     const bool full = bytes * width * Items == most, long_elements = bytes == 4 && width == 4;
-    const int threads = !full || !(much_beside || long_elements) ? 1024 : much_beside && long_elements ? 512 : 768;
-    return threads < block ? 1 : threads / block;
+    const int at_once = !full || !(much_beside || long_elements) ? 1024 : much_beside && long_elements ? 512 : 768;
+    return at_once < block ? 1 : at_once / block;
   }
 
   /// The longest row that `width` elements a chunk can hold.
