@@ -279,8 +279,11 @@ status run(const device& ex, trace::launch_record record, const Program& program
     }
     if constexpr (detail::builds_without_clusters<Program>) {
       if (holds(largest{})) return with(largest{}, chunks, "rows, a block each, held");
-      using wide = std::conditional_t<eight && !much, wide_block, blocks_of<1024, 4>>;
-      if (holds(wide{})) return with(wide{}, chunks, "rows, a wide block each, held");
+      // 1,024 threads have 64 registers each, too few for 64 bytes of a row and much beside them.
+      if constexpr (eight || !much) {
+        using wide = std::conditional_t<eight && !much, wide_block, blocks_of<1024, 4>>;
+        if (holds(wide{})) return with(wide{}, chunks, "rows, a wide block each, held");
+      }
     }
   }
   return with(endless_block{}, chunks, "rows, a block each, read again");
