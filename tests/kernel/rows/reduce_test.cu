@@ -345,7 +345,7 @@ template <class E>
 bool has_clusters() {
 #if defined(__CUDACC__)
   if constexpr (!E::on_host)
-    return rows::detail::has_clusters(
+    return runs_hopper_code(
         rows::row_kernel<rows::blocks_of<64, 1, 2>, 4, rows::softmax_program<float, float>>);
 #endif
   return true;

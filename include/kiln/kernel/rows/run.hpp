@@ -148,10 +148,6 @@ inline constexpr bool builds_without_clusters = [] {
   return true;
 #endif
 }();
-template <class Kernel>
-bool has_clusters(Kernel* kernel) {
-  return runs_hopper_code(kernel);
-}
 }  // namespace detail
 
 inline namespace KILN_ABI {
@@ -240,7 +236,7 @@ status run(const device& ex, trace::launch_record record, const Program& program
   using pair = blocks_of<256, 2, 2>;
   const auto has_clusters = [] {
     if constexpr (detail::builds_clusters<Program>)
-      return detail::has_clusters(row_kernel<whole_chunks<pair>, width, Program>);
+      return runs_hopper_code(row_kernel<whole_chunks<pair>, width, Program>);
     else
       return false;
   };

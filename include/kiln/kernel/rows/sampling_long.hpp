@@ -6,6 +6,7 @@
 /// asks the list instead of the row. For a limit of probability the list is tried with a bound that some thousand
 /// exceed. What the list cannot answer, the row is asked.
 #include <kiln/kernel/rows/blocks.hpp>
+#include <kiln/kernel/rows/extreme.hpp>
 #include <kiln/kernel/rows/sampling.hpp>
 #include <kiln/tile/block_reduce.hpp>
 #include <kiln/tile/exchange.hpp>
@@ -139,7 +140,7 @@ struct long_sampling_program {
   /// Of a chunk; NaN if one is.
   KILN_FN static float largest_of(const chunk<X, Width>& v) {
 #if defined(__CUDA_ARCH__)
-    constexpr bool pairs = Width >= 4 && (std::is_same_v<X, bf16> || std::is_same_v<X, f16>);
+    constexpr bool pairs = Width >= 4 && comes_in_pairs<X>;
 #else
     constexpr bool pairs = false;
 #endif
@@ -147,7 +148,7 @@ struct long_sampling_program {
       const auto w = bit_cast<chunk<std::uint32_t, Width / 2>>(v);
       std::uint32_t most = w[0];
       KILN_UNROLL
-      for (int i = 1; i < Width / 2; ++i) most = larger_pair(most, w[i]);
+      for (int i = 1; i < Width / 2; ++i) most = larger_pair<X>(most, w[i]);
       const auto both = bit_cast<chunk<X, 2>>(most);
       return maximum_of{}(static_cast<float>(both[0]), static_cast<float>(both[1]));
     } else {
@@ -156,16 +157,6 @@ struct long_sampling_program {
       for (int i = 1; i < Width; ++i) most = maximum_of{}(most, static_cast<float>(v[i]));
       return most;
     }
-  }
-  KILN_FN static std::uint32_t larger_pair([[maybe_unused]] std::uint32_t a, [[maybe_unused]] std::uint32_t b) {
-    std::uint32_t r = 0;
-#if defined(__CUDA_ARCH__)
-    if constexpr (std::is_same_v<X, bf16>)
-      asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
-    else
-      asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
-#endif
-    return r;
   }
 
   /// The greatest key and lowest column of thread t. Of each chunk only the largest element is looked at; where it
