@@ -18,7 +18,11 @@ struct memory;
 template <>
 struct memory<kiln::host_space> {
   static constexpr std::align_val_t alignment{256};
-  static void* allocate(std::size_t bytes) { return ::operator new(bytes, alignment); }
+  static void* allocate(std::size_t bytes) {
+    void* p = ::operator new(bytes, alignment, std::nothrow);
+    if (p == nullptr) fail("host memory: there are no ", bytes, " bytes");
+    return p;
+  }
   static void release(void* p) { ::operator delete(p, alignment); }
   static void upload(const kiln::host_executor&, void* to, const void* from, std::size_t bytes) {
     std::memcpy(to, from, bytes);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "error.hpp"
+#include "json_text.hpp"
 
 namespace glm {
 namespace fs = std::filesystem;
@@ -33,7 +34,7 @@ void checkpoint::open_index(const fs::path& list) {
       fail("has no object \"weight_map\"");
     }
     for (const auto& [tensor, file] : root["weight_map"].items()) {
-      if (!file.is_string()) fail("the file of tensor ", tensor, " is ", file.dump(), ", needs a file name");
+      if (!file.is_string()) fail("the file of tensor ", tensor, " is ", shown(file), ", needs a file name");
       const auto name = file.get<std::string>();
       if (fs::path(name).filename() != name || name == "." || name == "..") {
         fail("tensor ", tensor, ": \"", name, "\" is not the name of a file beside the index");
@@ -68,6 +69,9 @@ const tensor_entry& checkpoint::entry(const tensor_name& wanted) const {
 }
 
 void checkpoint::check(const config& c) const {
+  if (c.layers > static_cast<std::int64_t>(file_of_.size())) {  // before as many names are made
+    fail(folder_.string(), ": config.json has ", c.layers, " layers, the files have ", file_of_.size(), " tensors");
+  }
   std::set<std::string> wanted;
   for (const tensor_name& name : names_of(c).all()) {
     entry(name);

@@ -2,10 +2,12 @@
 
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "error.hpp"
+#include "json_text.hpp"
 
 namespace glm {
 namespace {
@@ -19,7 +21,7 @@ const json* find(const json& object, const char* key) {
 }
 
 [[noreturn]] void refuse(const char* key, const json& seen, const std::string& needed) {
-  fail("\"", key, "\" is ", seen.dump(), ", needs ", needed);
+  fail("\"", key, "\" is ", shown(seen), ", needs ", needed);
 }
 
 /// A count that must be at least 1. An absent key keeps the default.
@@ -33,11 +35,13 @@ void read(const json& object, const char* key, std::int64_t& into) {
   into = value->get<std::int64_t>();
 }
 
-/// A real number above zero; integers are numbers too.
-void read(const json& object, const char* key, double& into) {
+/// A real number above zero that a float holds; integers are numbers too.
+void read(const json& object, const char* key, double& into, double most = std::numeric_limits<float>::max()) {
   const json* value = find(object, key);
   if (value == nullptr) return;
-  if (!value->is_number() || !(value->get<double>() > 0)) refuse(key, *value, "a number above 0");
+  if (!value->is_number() || !(value->get<double>() > 0 && value->get<double>() <= most)) {
+    refuse(key, *value, most == 1 ? "a number above 0 and not above 1" : "a number above 0 that float32 holds");
+  }
   into = value->get<double>();
 }
 
@@ -57,11 +61,12 @@ void must_be(const json& object, const char* key, const json& needed) {
 void read_eos(const json& root, std::vector<std::int64_t>& into) {
   const json* value = find(root, "eos_token_id");
   if (value == nullptr) return;
-  const json list = value->is_array() ? *value : json::array({*value});
-  for (const json& id : list) {
+  const auto add = [&](const json& id) {
     if (!id.is_number_integer()) refuse("eos_token_id", *value, "a token id or a list of them");
     into.push_back(id.get<std::int64_t>());
-  }
+  };
+  if (!value->is_array()) return add(*value);
+  for (const json& id : *value) add(id);
 }
 
 /// int(head_dim * factor), as transformers computes it.
@@ -74,13 +79,13 @@ std::int64_t rotary_width(std::int64_t head_dim, double factor) {
 void read_rope(const json& root, config& c) {
   double factor = 0.5;
   read(root, "rope_theta", c.rope_theta);
-  read(root, "partial_rotary_factor", factor);
+  read(root, "partial_rotary_factor", factor, 1);
   const char* key = find(root, "rope_parameters") != nullptr ? "rope_parameters" : "rope_scaling";
   if (const json* rope = find(root, key)) {
     if (!rope->is_object()) refuse(key, *rope, "an object or null");
     for (const char* type : {"rope_type", "type"}) must_be(*rope, type, "default");
     read(*rope, "rope_theta", c.rope_theta);
-    read(*rope, "partial_rotary_factor", factor);
+    read(*rope, "partial_rotary_factor", factor, 1);
   }
   c.rotary_dim = rotary_width(c.head_dim, factor);
 }

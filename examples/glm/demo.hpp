@@ -21,7 +21,8 @@ inline golden_tokens read_golden(const std::filesystem::path& folder) {
   std::ifstream in(file);
   if (!in) fail(file.string(), ": cannot be opened; --demo needs a folder with golden prompts");
   try {
-    const auto tokens = nlohmann::json::parse(in).at("tokens");
+    const auto root = nlohmann::json::parse(in);
+    const auto& tokens = root.at("tokens");
     golden_tokens golden{tokens.at("prompt"), tokens.at("greedy")};
     if (golden.prompts.empty() || golden.prompts.size() != golden.greedy.size())
       fail("prompts and answers differ in number");

@@ -1,7 +1,9 @@
 #pragma once
 /// The one exception of this example: what the user gave cannot be used, and the text says why.
+#include <cstdio>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 namespace glm {
 
@@ -14,7 +16,13 @@ inline std::string text_of(const std::string& s) { return s; }
 inline std::string text_of(const char* s) { return s; }
 template <class Number>
 std::string text_of(Number n) {
-  return std::to_string(n);
+  if constexpr (std::is_floating_point_v<Number>) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.9g", static_cast<double>(n));
+    return text;
+  } else {
+    return std::to_string(n);
+  }
 }
 }  // namespace detail
 

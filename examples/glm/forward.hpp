@@ -30,7 +30,12 @@ class forward {
   forward(const Executor& ex, const config& c, model_weights<T, Executor> weights)
       : ex_(ex), c_(c), w_(std::move(weights)) {}
 
-  cache make_cache(kiln::index_t sequences, kiln::index_t capacity) const { return cache(c_, sequences, capacity); }
+  cache make_cache(kiln::index_t sequences, kiln::index_t capacity) const {
+    if (sequences > 0 && capacity > INT32_MAX / sequences) {
+      fail("a cache of ", sequences, " sequences of ", capacity, " tokens, needs rows that 32 bits count");
+    }
+    return cache(c_, sequences, capacity);
+  }
 
   /// Runs the new tokens of each sequence, behind those that the cache holds, and adds them to the cache.
   void run(const std::vector<sequence>& tokens, cache& past, positions wanted);

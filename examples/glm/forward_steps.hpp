@@ -29,20 +29,17 @@ void forward<T, Executor>::lay_out(const std::vector<sequence>& tokens, const ca
   if (static_cast<kiln::index_t>(tokens.size()) != past.sequences()) {
     fail("there are ", tokens.size(), " prompts, the cache is for ", past.sequences());
   }
+  if (tokens.empty()) fail("there are no prompts");
   std::vector<std::int32_t> ids, at, places, rows, lengths;
   new_tokens_.clear();
   for (std::size_t b = 0; b < tokens.size(); ++b) {
     const kiln::index_t before = past.lengths()[b], count = static_cast<kiln::index_t>(tokens[b].size());
-    if (count == 0) fail("prompt ", b, " has no tokens");
+    check_tokens(b, tokens[b], c_.vocabulary);
     if (before + count > past.capacity())
       fail("prompt ", b, " needs ", before + count, " rows of a cache of ", past.capacity());
     for (std::size_t i = 0; i < tokens[b].size(); ++i) {
-      const std::int32_t id = tokens[b][i];
-      if (id < 0 || id >= c_.vocabulary) {
-        fail("prompt ", b, ": token ", i, " is ", id, ", the vocabulary has ids 0 to ", c_.vocabulary - 1);
-      }
       const kiln::index_t position = before + static_cast<kiln::index_t>(i);
-      ids.push_back(id);
+      ids.push_back(tokens[b][i]);
       at.push_back(static_cast<std::int32_t>(position));
       places.push_back(static_cast<std::int32_t>(static_cast<kiln::index_t>(b) * past.capacity() + position));
       if (wanted == positions::all || i + 1 == tokens[b].size())

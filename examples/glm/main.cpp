@@ -1,6 +1,7 @@
 // kiln-glm: greedy generation with a GLM model on Kiln's kernels.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -62,17 +63,28 @@ void warn_of_length(const options& o, const config& c) {
   }
 }
 
+/// The logits of the first prompt's positions, as they are; an `error` behind that where one is not finite.
+void save_logits(const options& o, const config& c, session& model) {
+  const std::vector<float> logits = model.logits(o.prompts[0]);
+  const std::int64_t length = static_cast<std::int64_t>(o.prompts[0].size());
+  write_safetensors(o.logits, {float32_tensor("logits", {length, c.vocabulary}, logits)});
+  const auto wrong = std::find_if(logits.begin(), logits.end(), [](float x) { return !std::isfinite(x); });
+  if (wrong != logits.end()) {
+    const std::int64_t at = wrong - logits.begin();
+    fail(o.logits.string(), ": the logit of token ", at % c.vocabulary, " at position ", at / c.vocabulary, " is ", *wrong,
+         ", which is not finite");
+  }
+}
+
 void generate(const options& o, const config& c, place where) {
+  for (std::size_t b = 0; b < o.prompts.size(); ++b) check_tokens(b, o.prompts[b], c.vocabulary);
   warn_of_length(o, c);
   const number type = o.type.value_or(number::f32);
   const auto loading = clock_type::now();
   const auto model = open_session(o.folder, c, where, type);
   const double load_seconds = seconds_since(loading);
 
-  if (!o.logits.empty()) {
-    const std::int64_t length = static_cast<std::int64_t>(o.prompts[0].size());
-    write_safetensors(o.logits, {float32_tensor("logits", {length, c.vocabulary}, model->logits(o.prompts[0]))});
-  }
+  if (!o.logits.empty()) save_logits(o, c, *model);
   const auto start = clock_type::now();
   std::vector<sequence> answers = model->generate(o.prompts, o.generate);
   const double seconds = seconds_since(start);
@@ -83,7 +95,7 @@ void generate(const options& o, const config& c, place where) {
   if (o.json) {
     const nlohmann::json result{{"tokens", answers},          {"seconds", seconds},    {"load_seconds", load_seconds},
                                 {"executor", name_of(where)}, {"type", name_of(type)}, {"model", o.folder.string()}};
-    std::printf("%s\n", result.dump().c_str());
+    std::printf("%s\n", result.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   } else {
     for (const sequence& answer : answers) std::printf("%s\n", to_text(answer).c_str());
     std::fprintf(stderr, "executor %s, type %s: loaded in %.3f s, generated in %.3f s\n", name_of(where), name_of(type),

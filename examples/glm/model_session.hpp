@@ -27,7 +27,7 @@ class model_session final : public session {
 
   std::vector<sequence> generate(const std::vector<sequence>& prompts, int count) override {
     std::vector<sequence> answers(prompts.size());
-    if (count == 0) return answers;
+    if (count <= 0 || prompts.empty()) return answers;
     std::size_t longest = 0;
     for (const sequence& prompt : prompts) longest = std::max(longest, prompt.size());
     auto cache =

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,12 +60,12 @@ inline options parse_options(int argc, const char* const* argv) {
   app.add_option("--type", type, "Element type of weights and activations; f32 by default")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}));
   app.add_option("--logits", o.logits, "Write the logits of the first prompt's positions to this safetensors file");
-  auto* theta_option =
-      app.add_option("--rope-theta", theta, "Rotary base, in place of the config's")->check(CLI::PositiveNumber);
+  auto* theta_option = app.add_option("--rope-theta", theta, "Rotary base, in place of the config's");
   app.add_flag("--json", o.json, "Print one JSON object");
   app.add_flag("--stop-at-eos", o.stop_at_eos, "Cut each answer off behind its first end-of-sequence token");
-  app.add_flag("--demo", o.demo,
-               "Run the folder's golden prompts, print a trace of the kernels and compare the tokens");
+  auto* demo = app.add_flag("--demo", o.demo,
+                            "Run the folder's golden prompts, print a trace of the kernels and compare the tokens");
+  for (const char* other : {"--tokens", "--generate", "--logits", "--json", "--stop-at-eos"}) demo->excludes(other);
   // CLI11 takes arguments in reverse order.
   std::vector<std::string> arguments(argv + 1, argv + argc);
   try {
@@ -75,7 +76,10 @@ inline options parse_options(int argc, const char* const* argv) {
   for (const std::string& list : tokens) o.prompts.push_back(parse_tokens(list));
   if (!where.empty()) o.where = where == "host" ? place::host : place::device;
   if (!type.empty()) o.type = type == "f32" ? number::f32 : type == "bf16" ? number::bf16 : number::f16;
-  if (theta_option->count() > 0) o.rope_theta = theta;
+  if (theta_option->count() > 0) {
+    if (!(theta > 0 && theta <= std::numeric_limits<float>::max())) fail("--rope-theta: ", theta, ", needs a number above 0 that float32 holds");
+    o.rope_theta = theta;
+  }
   if (o.prompts.empty() && !o.demo) fail("no prompt: give --tokens 1,2,3 or --demo");
   return o;
 }

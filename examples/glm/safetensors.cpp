@@ -9,6 +9,7 @@
 #include <set>
 
 #include "error.hpp"
+#include "json_text.hpp"
 
 static_assert(std::endian::native == std::endian::little, "the files are little-endian and are read as they are");
 
@@ -41,7 +42,7 @@ json parse_unique(const std::string& text) {
 }
 
 std::uint64_t whole_number(const json& value, const std::string& what) {
-  if (!value.is_number_unsigned()) fail(what, " is ", value.dump(), ", needs a whole number that is not negative");
+  if (!value.is_number_unsigned()) fail(what, " is ", shown(value), ", needs a whole number that is not negative");
   return value.get<std::uint64_t>();
 }
 
@@ -57,12 +58,12 @@ tensor_entry parse_entry(const std::string& name, const json& info) {
   for (const char* key : {"dtype", "shape", "data_offsets"}) {
     if (!info.contains(key)) fail("tensor ", name, ": its entry has no \"", key, "\"");
   }
-  if (!info["dtype"].is_string()) fail("tensor ", name, ": dtype is ", info["dtype"].dump(), ", needs a string");
+  if (!info["dtype"].is_string()) fail("tensor ", name, ": dtype is ", shown(info["dtype"]), ", needs a string");
   const auto type_name = info["dtype"].get<std::string>();
   tensor_entry entry{find_dtype(type_name), {}, 0, 0};
   if (entry.type == nullptr) fail("tensor ", name, ": unknown dtype \"", type_name, "\"");
 
-  if (!info["shape"].is_array()) fail("tensor ", name, ": shape is ", info["shape"].dump(), ", needs an array");
+  if (!info["shape"].is_array()) fail("tensor ", name, ": shape is ", shown(info["shape"]), ", needs an array");
   std::uint64_t elements = 1;
   for (const json& extent : info["shape"]) {
     const std::uint64_t n = whole_number(extent, "tensor " + name + ": an extent of its shape");
@@ -74,12 +75,12 @@ tensor_entry parse_entry(const std::string& name, const json& info) {
 
   const json& offsets = info["data_offsets"];
   if (!offsets.is_array() || offsets.size() != 2) {
-    fail("tensor ", name, ": data_offsets is ", offsets.dump(), ", needs [begin, end]");
+    fail("tensor ", name, ": data_offsets is ", shown(offsets), ", needs [begin, end]");
   }
   const std::uint64_t begin = whole_number(offsets[0], "tensor " + name + ": the begin in data_offsets");
   const std::uint64_t end = whole_number(offsets[1], "tensor " + name + ": the end in data_offsets");
   if (end < begin || end - begin != bits / 8) {
-    fail("tensor ", name, ": data_offsets ", offsets.dump(), " do not span the ", bits / 8, " bytes of ", type_name,
+    fail("tensor ", name, ": data_offsets ", shown(offsets), " do not span the ", bits / 8, " bytes of ", type_name,
          " ", to_string(entry.shape));
   }
   entry.offset = begin;

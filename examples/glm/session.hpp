@@ -7,10 +7,21 @@
 #include <vector>
 
 #include "config.hpp"
+#include "error.hpp"
 
 namespace glm {
 
 using sequence = std::vector<std::int32_t>;
+
+/// An `error` where a prompt has no tokens, or one that is not in the vocabulary. `number` is the prompt's.
+inline void check_tokens(std::size_t number, const sequence& prompt, std::int64_t vocabulary) {
+  if (prompt.empty()) fail("prompt ", number, " has no tokens");
+  for (std::size_t i = 0; i < prompt.size(); ++i) {
+    if (prompt[i] < 0 || prompt[i] >= vocabulary) {
+      fail("prompt ", number, ": token ", i, " is ", prompt[i], ", the vocabulary has ids 0 to ", vocabulary - 1);
+    }
+  }
+}
 
 enum class place { host, device };
 enum class number { f32, bf16, f16 };

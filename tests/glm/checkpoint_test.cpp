@@ -97,6 +97,13 @@ TEST_F(GlmCheckpoint, IgnoresWhatTheForwardDoesNotNeed) {
   EXPECT_TRUE(says(refusal(), "lm_head.weight [131, 64] is missing"));
 }
 
+// Before it makes names for them.
+TEST_F(GlmCheckpoint, RefusesMoreLayersThanThereAreTensors) {
+  config.layers = 1 << 30;
+  write();
+  EXPECT_TRUE(says(refusal(), "config.json has 1073741824 layers, the files have 25 tensors"));
+}
+
 TEST_F(GlmCheckpoint, RefusesFoldersWithoutAModel) {
   EXPECT_TRUE(says(refusal(), "has neither model.safetensors nor"));
   EXPECT_THROW(glm::checkpoint(folder.path() / "absent"), glm::error);

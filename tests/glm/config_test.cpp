@@ -120,10 +120,26 @@ TEST(GlmConfig, NamesTheKeyAndTheValueThatIsWrong) {
   EXPECT_TRUE(says(with(R"("rope_scaling": {"type": "linear"})"), "\"type\" is \"linear\""));
   EXPECT_TRUE(says(with(R"("num_attention_heads": 6, "num_key_value_heads": 4)"), "multiple of the 4"));
   EXPECT_TRUE(says(with(R"("head_dim": 10)"), "rotary width is 5"));
-  EXPECT_TRUE(says(with(R"("partial_rotary_factor": 1.5)"), "rotary width is 192"));
+  EXPECT_TRUE(says(with(R"("partial_rotary_factor": 1.5)"), "\"partial_rotary_factor\" is 1.5, needs a number above 0"));
+  EXPECT_TRUE(says(with(R"("partial_rotary_factor": 1e300)"), "\"partial_rotary_factor\" is 1e+300"));
+  EXPECT_TRUE(says(with(R"("rope_theta": 1e301)"), "\"rope_theta\" is 1e+301, needs a number above 0 that float32"));
+  EXPECT_TRUE(says(with(R"("rms_norm_eps": 1e39)"), "\"rms_norm_eps\" is 1e+39"));
   EXPECT_TRUE(says(with(R"("quantization_config": {})"), "quantization_config"));
   EXPECT_TRUE(says(with(R"("eos_token_id": ["a"])"), "\"eos_token_id\" is [\"a\"]"));
   EXPECT_THROW(glm::read_config(model_folder("no-such-model") / "config.json"), glm::error);
+}
+
+// A message shows a value shortly, and neither it nor the search for the mistake descends into what is nested.
+TEST(GlmConfig, SurvivesValuesThatAreDeepOrLong) {
+  const std::string deep = std::string(200000, '[') + std::string(200000, ']');
+  for (const char* key : {"vocab_size", "eos_token_id", "hidden_act", "attention_bias", "rope_theta"}) {
+    const std::string text = refusal(R"({"model_type": "glm", ")" + std::string(key) + "\": " + deep + "}");
+    EXPECT_TRUE(says(text, "\"" + std::string(key) + "\" is an array of 1, needs "));
+  }
+  EXPECT_TRUE(says(refusal(R"({"model_type": )" + deep + "}"), "\"model_type\" is an array of 1"));
+  const std::string text = refusal(R"({"model_type": ")" + std::string(100000, 'x') + "\"}");
+  EXPECT_TRUE(says(text, "xxx..., needs \"glm\""));
+  EXPECT_LT(text.size(), 300u);
 }
 
 }  // namespace

@@ -187,6 +187,9 @@ TYPED_TEST(GlmForward, RefusesTokensOutsideTheVocabulary) {
   }
   EXPECT_THROW(model.forward.run({{1}, {}}, cache, glm::positions::last), glm::error);
   EXPECT_THROW(model.forward.run({{1}, sequence(21, 1)}, cache, glm::positions::last), glm::error);
+  auto none = model.forward.make_cache(0, 20);
+  EXPECT_THROW(model.forward.run({}, none, glm::positions::last), glm::error);
+  EXPECT_THROW(model.forward.make_cache(3, 1 << 30), glm::error);
   EXPECT_EQ(generate(model.forward, {model.prompts[0].ids}, 3)[0],
             sequence(model.prompts[0].greedy.begin(), model.prompts[0].greedy.begin() + 3));
 }
