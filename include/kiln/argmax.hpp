@@ -80,26 +80,37 @@ struct argmax_program {
 /// becomes 1 if the largest element of any row is NaN or infinite, so that broken logits do not pass for token 0. No
 /// rows: success, nothing written. Errors: bad_shape (rows without columns have no largest element; 2^31 columns or
 /// more), null_pointer, overlap.
-template <executor Executor, class X, int R, class S, int U, class T, class ST, int UT>
-status argmax(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<T, 1, ST, UT>& out,
-              std::int32_t* flag = nullptr) {
+template <executor Executor, class X, class Y>
+status argmax(const Executor& ex, const X& x, const Y& out, std::int32_t* flag = nullptr) {
   using namespace rows;
   constexpr auto found =
-      mistake_of_results<typename Executor::space, tensor<X, R, S, U>, tensor<T, 1, ST, UT>, std::int32_t>(
-          row_mistake::codes);
-  if constexpr (sound_rows<found>::value) {
-    KILN_TRY(check_view("x", x));
-    KILN_TRY(check_output("out", out));
-    KILN_TRY(check_length("out", out, count(x), "the rows of `x`"));
-    KILN_TRY(check_apart("out", out, "x", x));
-    if (out.empty()) return {};
-    if (length(x) < 1 || length(x) > 0x7fffffff)
-      return fail(errc::bad_shape, "operand `x`: has ", length(x), " columns, needs 1 to 2147483647");
-    return run(ex, {.program = "argmax", .bytes = bytes_of(x, out)},
-               argmax_program<std::remove_const_t<X>>{input_of(x), each_row(out), flag}, count(x), length(x));
-  } else {
+      first_fault<typename Executor::space>(reads<X, numbers>(1, 4), writes<Y, elements_of<std::int32_t>>(1));
+  static_assert(found.what != fault::memory,
+                "argmax: a view lies in another memory than the executor's: host takes host_view, device device_view");
+  static_assert(found.operand != 0, "argmax: x needs to be a view of rank 1 to 4 of float, f16 or bf16");
+  static_assert(found.operand != 1, "argmax: out needs to be a vector (a view of rank 1) of int32, not const");
+  if constexpr (!found.none()) {
     return {};
+  } else {
+    return in_call("argmax", [&]() -> status {
+      KILN_TRY(check_view("x", x));
+      KILN_TRY(check_output("out", out));
+      KILN_TRY(check_length("out", out, count(x), "the rows of `x`"));
+      KILN_TRY(check_apart("out", out, "x", x));
+      if (out.empty()) return {};
+      if (length(x) < 1 || length(x) > 0x7fffffff)
+        return fail(errc::bad_shape, "operand `x`: has ", length(x), " columns, needs 1 to 2147483647");
+      return run(ex, {.program = "argmax", .bytes = bytes_of(x, out)},
+                 argmax_program<typename X::value_type>{input_of(x), each_row(out), flag}, count(x), length(x));
+    }());
   }
+}
+template <class Any = void>
+status argmax(...) {
+  static_assert(
+      kiln::detail::never<Any>,
+      "argmax takes (executor, x, out, flag), the last may be left out; the executor is host or device(stream)");
+  return {};
 }
 
 }  // namespace kiln

@@ -90,8 +90,7 @@ struct concatenate_call<Axis, Executor, std::index_sequence<I...>, Out, Views...
 /// Refused, before anything is written: extents that differ on another axis, or whose sum along `Axis` is not that of
 /// the result (bad_shape); null data; a result with a repeated axis (bad_stride); overlap.
 template <int Axis, executor Executor, class... Views>
-  requires(is_tensor_v<Views> && ...)
-status concatenate(const Executor& ex, const Views&... views) {
+requires(is_tensor_v<Views>&&...) status concatenate(const Executor& ex, const Views&... views) {
   constexpr bool several = sizeof...(Views) >= 2;
   static_assert(several, "concatenate: needs one input or more, and the result behind them");
   if constexpr (several) {
@@ -105,7 +104,19 @@ status concatenate(const Executor& ex, const Views&... views) {
     static_assert(call::converts, "concatenate: the elements of an input do not convert to those of the last view");
     if constexpr (call::here && call::writes && call::ranks && call::has_axis && call::converts)
       return call::run(ex, views...);
+    else
+      return {};
+  } else {
+    return {};
   }
+}
+template <int Axis = 0, class Any = void>
+status concatenate(...) {
+  static_assert(
+      detail::never<Any>,
+      "concatenate<axis> takes (executor, in..., out), all of them views, as concatenate<0>(host, a, b, out); "
+      "the executor is host or device(stream)");
+  return {};
 }
 
 }  // namespace kiln

@@ -5,6 +5,7 @@
 #include <kiln/kernel/elementwise/regroup.hpp>
 #include <kiln/kernel/elementwise/run.hpp>
 #include <kiln/kernel/elementwise/transpose.hpp>
+#include <kiln/view/sound.hpp>
 #include <type_traits>
 
 namespace kiln {
@@ -40,8 +41,8 @@ struct constant {
 /// to(i...) = from(i...). Rounded and saturated as `convert` does where the types differ, bit for bit where they do
 /// not. `from` may be a mapped view, which is computed on the way. Refused: as `transform` does.
 template <executor Executor, class From, class To>
-  requires((is_tensor_v<From> || is_mapped_v<From>) && is_tensor_v<To>)
-status copy(const Executor& ex, const From& from, const To& to) {
+requires((is_tensor_v<From> || is_mapped_v<From>)&&is_tensor_v<To>) status
+    copy(const Executor& ex, const From& from, const To& to) {
   using from_type = typename From::value_type;
   using to_type = typename To::value_type;
   constexpr bool here = elementwise::in_memory_of<Executor, From, To>, writes = !std::is_const_v<typename To::element>;
@@ -68,6 +69,8 @@ status copy(const Executor& ex, const From& from, const To& to) {
       else
         return move(from, to);
     }
+  } else {
+    return {};
   }
 }
 
@@ -82,13 +85,22 @@ status copy(const Executor& ex, const From& from, const To& to) {
       "copy: both views need to lie in the executor's memory: host_soa for kiln::host, device_soa for kiln::device");
   static_assert(fields, "copy: both views of records need the same fields, each once, in any order");
   static_assert(writes, "copy: the second view is written to and its fields cannot be const");
-  if constexpr (here && fields && writes) return elementwise::copy_records(ex, from, to);
+  if constexpr (here && fields && writes)
+    return elementwise::copy_records(ex, from, to);
+  else
+    return {};
+}
+template <class Any = void>
+status copy(...) {
+  static_assert(detail::never<Any>,
+                "copy takes (executor, from, to), which are two views (host_view(...), device_view(...)), or two views "
+                "of records; the executor is host or device(stream)");
+  return {};
 }
 
 /// to(i...) = value.
 template <executor Executor, class To, class T>
-  requires(is_tensor_v<To>)
-status fill(const Executor& ex, const To& to, const T& value) {
+requires(is_tensor_v<To>) status fill(const Executor& ex, const To& to, const T& value) {
   using stored = typename To::value_type;
   constexpr bool here = elementwise::in_memory_of<Executor, To>, writes = !std::is_const_v<typename To::element>;
   constexpr bool converts = elementwise::stores_as<T, stored>;
@@ -100,6 +112,15 @@ status fill(const Executor& ex, const To& to, const T& value) {
   if constexpr (here && writes && converts)
     return elementwise::map_tensors(ex, "fill", elementwise::constant<stored>{detail::stored_as<stored>(value)},
                                     bundle_of(to));
+  else
+    return {};
+}
+template <class Any = void>
+status fill(...) {
+  static_assert(detail::never<Any>,
+                "fill takes (executor, view, value); the executor is host or device(stream), the view made by "
+                "host_view(...) or device_view(...)");
+  return {};
 }
 
 }  // namespace kiln

@@ -50,6 +50,31 @@ status cross_entropy_checked(const Executor& ex, const tensor<X, R, S, U>& logit
   const double bytes = bytes_of(logits, targets, loss) + (log_sum == nullptr ? 0 : bytes_of(*log_sum));
   return run(ex, {.program = "cross_entropy", .bytes = bytes}, program, count(logits), length(logits));
 }
+
+/// With log_sum or without; what the types have against them is said first.
+template <class Executor, class X, class Id, class L, class... LogSum>
+status cross_entropy_of(const Executor& ex, const cross_entropy_options& options, std::int32_t* flag, const X& logits,
+                        const Id& targets, const L& loss, const LogSum&... log_sum) {
+  constexpr auto found = first_fault<typename Executor::space>(
+      reads<X, numbers>(1, 4), reads<Id, elements_of<std::int32_t, std::int64_t>>(1), writes<L, elements_of<float>>(1),
+      writes<LogSum, elements_of<float>>(1)...);
+  static_assert(
+      found.what != fault::memory,
+      "cross_entropy: a view lies in another memory than the executor's: host takes host_view, device device_view");
+  static_assert(found.operand != 0, "cross_entropy: logits needs to be a view of rank 1 to 4 of float, f16 or bf16");
+  static_assert(found.operand != 1, "cross_entropy: targets needs to be a vector (a view of rank 1) of int32 or int64");
+  static_assert(found.operand != 2, "cross_entropy: loss needs to be a vector (a view of rank 1) of float, not const");
+  static_assert(found.operand != 3,
+                "cross_entropy: log_sum needs to be a vector (a view of rank 1) of float, not const");
+  if constexpr (!found.none()) {
+    return {};
+  } else if constexpr (sizeof...(LogSum) == 0) {
+    return in_call("cross_entropy", cross_entropy_checked(ex, logits, targets, loss, nullptr, options, flag));
+  } else {
+    const tensor<float, 1, typename Executor::space, no_unit> any_stride(log_sum...);
+    return in_call("cross_entropy", cross_entropy_checked(ex, logits, targets, loss, &any_stride, options, flag));
+  }
+}
 }  // namespace rows
 
 /// loss[r] = log(sum_c exp(x_c)) - ((1 - s) * x_t + s * mean_c x_c) of row r, with its target t and label smoothing s.
@@ -65,33 +90,31 @@ status cross_entropy_checked(const Executor& ex, const tensor<X, R, S, U>& logit
 ///
 /// No rows: success, nothing written. Errors: bad_shape (also rows without classes), bad_stride, null_pointer, overlap,
 /// bad_option (label_smoothing outside [0, 1]).
-template <executor Executor, class X, int R, class S, int U, class Id, class SI, int UI, class L, class SL, int UL>
-status cross_entropy(const Executor& ex, const tensor<X, R, S, U>& logits, const tensor<Id, 1, SI, UI>& targets,
-                     const tensor<L, 1, SL, UL>& loss, cross_entropy_options options = {},
-                     std::int32_t* flag = nullptr) {
-  constexpr auto found = rows::mistake_of_losses<typename Executor::space, tensor<X, R, S, U>, tensor<Id, 1, SI, UI>,
-                                                 tensor<L, 1, SL, UL>>();
-  if constexpr (rows::sound_rows<found>::value)
-    return rows::cross_entropy_checked(ex, logits, targets, loss, nullptr, options, flag);
-  else
-    return {};
+template <executor Executor, class X, class Id, class L>
+status cross_entropy(const Executor& ex, const X& logits, const Id& targets, const L& loss,
+                     cross_entropy_options options = {}, std::int32_t* flag = nullptr) {
+  return rows::cross_entropy_of(ex, options, flag, logits, targets, loss);
 }
 
 /// As above, and log_sum[r] = log(sum_c exp(x_c)) of every row, ignored ones too: what a backward pass or a penalty on
 /// the normaliser needs. It is -inf for a row of -inf alone, inf for one with +inf.
-template <executor Executor, class X, int R, class S, int U, class Id, class SI, int UI, class L, class SL, int UL,
-          class M, class SM, int UM>
-status cross_entropy(const Executor& ex, const tensor<X, R, S, U>& logits, const tensor<Id, 1, SI, UI>& targets,
-                     const tensor<L, 1, SL, UL>& loss, const tensor<M, 1, SM, UM>& log_sum,
-                     cross_entropy_options options = {}, std::int32_t* flag = nullptr) {
-  constexpr auto found = rows::mistake_of_losses<typename Executor::space, tensor<X, R, S, U>, tensor<Id, 1, SI, UI>,
-                                                 tensor<L, 1, SL, UL>, tensor<M, 1, SM, UM>>();
-  if constexpr (rows::sound_rows<found>::value) {
-    const tensor<float, 1, SM, no_unit> any_stride = log_sum;
-    return rows::cross_entropy_checked(ex, logits, targets, loss, &any_stride, options, flag);
-  } else {
-    return {};
-  }
+template <executor Executor, class X, class Id, class L, class M>
+requires(!std::is_convertible_v<M, cross_entropy_options>) status
+    cross_entropy(const Executor& ex, const X& logits, const Id& targets, const L& loss, const M& log_sum,
+                  cross_entropy_options options = {}, std::int32_t* flag = nullptr) {
+  return rows::cross_entropy_of(ex, options, flag, logits, targets, loss, log_sum);
+}
+
+template <class Any = void>
+status cross_entropy(...) {
+  static_assert(kiln::detail::never<Any>,
+                "cross_entropy takes (executor, logits, targets, loss, log_sum, options, flag), the last three may be "
+                "left out; the executor is host or device(stream)");
+  return {};
+}
+template <class X, class Id, class L>
+status cross_entropy(const X&, const Id&, const L&, const cross_entropy_options&) {
+  return cross_entropy<X>();
 }
 
 }  // namespace kiln

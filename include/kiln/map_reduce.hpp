@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <kiln/kernel/elementwise/check.hpp>
 #include <kiln/kernel/elementwise/fold.hpp>
+#include <kiln/view/sound.hpp>
 #include <type_traits>
 
 namespace kiln {
@@ -17,12 +18,12 @@ namespace elementwise {
 template <class View, class Map>
 struct mapped;
 template <class View, class Map>
-  requires is_tensor_v<View>
+requires is_tensor_v<View>
 struct mapped<View, Map> {
   using type = std::invoke_result<const Map&, compute_t<typename View::value_type>>;
 };
 template <class View, class Map>
-  requires record_view<View>
+requires record_view<View>
 struct mapped<View, Map> {
   using type = std::invoke_result<const Map&, const lane<View, 1>&>;
 };
@@ -71,13 +72,18 @@ std::size_t reduce_workspace_size(const View& v) {
 ///
 /// Refused: a negative extent, null data, a result that is not one element or lies in the view (overlap), less scratch
 /// memory than `reduce_workspace_size<A>(view)` bytes (workspace_too_small).
-template <executor Executor, class View, class Out, class S, int U, class A, class Map, class Op>
-status reduce(const Executor& ex, const View& view, const tensor<Out, 1, S, U>& result, const A& init, const Map& map,
-              const Op& op) {
-  constexpr bool viewed = is_tensor_v<View> || record_view<View>;
+template <executor Executor, class View, class Result, class A, class Map, class Op>
+status reduce(const Executor& ex, const View& view, const Result& result, const A& init, const Map& map, const Op& op) {
+  constexpr auto found = detail::first_fault<typename Executor::space>(detail::writes<Result, detail::any_element>(1));
+  constexpr bool viewed = is_tensor_v<View> || record_view<View>, sound = found.operand != 0;
   static_assert(viewed, "reduce takes a tensor view or a view of records");
-  if constexpr (viewed) {
-    constexpr bool here = elementwise::in_memory_of<Executor, View, tensor<Out, 1, S, U>>;
+  static_assert(
+      !viewed || sound,
+      "reduce: the result, behind the view, needs to be a vector (a view of rank 1) of one element, not const");
+  if constexpr (viewed && sound) {
+    using Out = typename Result::element;
+    using S = typename Result::space;
+    constexpr bool here = elementwise::in_memory_of<Executor, View, Result>;
     static_assert(here,
                   "reduce: both views need to lie in the executor's memory: host_view for kiln::host, device_view for "
                   "kiln::device");
@@ -125,8 +131,20 @@ status reduce(const Executor& ex, const View& view, const tensor<Out, 1, S, U>& 
                                                                                    1,    nullptr, result.data};
       return run_tiles(ex, {.program = "reduce", .schedule = "last block", .bytes = static_cast<double>(needed)}, last,
                        1, true);
+    } else {
+      return {};
     }
+  } else {
+    return {};
   }
+}
+template <class Any = void>
+status reduce(...) {
+  static_assert(
+      detail::never<Any>,
+      "reduce takes (executor, view, result, init, map, op), as reduce(host, x, sum, 0.0f, square{}, plus{}); "
+      "the executor is host or device(stream)");
+  return {};
 }
 
 }  // namespace kiln

@@ -48,16 +48,47 @@ template <class View>
 struct given_scales {
   View view;
 };
-template <class T, class S, int U>
-constexpr given_scales<tensor<const T, 1, S, U>> given(const tensor<T, 1, S, U>& scales) {
-  return {scales};
-}
-template <granularity G, class Scales, class Zeros>
-constexpr given_scales<scale_set<G, Scales, Zeros>> given(const scale_set<G, Scales, Zeros>& set) {
-  return {set};
+template <class Scales>
+constexpr auto given([[maybe_unused]] const Scales& scales) {
+  constexpr bool vector = kiln::detail::is_view_of<Scales, kiln::detail::any_element>(1, 1);
+  constexpr bool good = vector || rows::is_scale_set<Scales>, told = std::is_same_v<Scales, detail::wrong_scales>;
+  static_assert(good || told,
+                "given takes a set, such as per_row_scales(scales), or a vector (a view of rank 1) of float");
+  if constexpr (vector)
+    return given_scales<tensor<const typename Scales::value_type, 1, typename Scales::space, Scales::unit_axis>>{
+        scales};
+  else if constexpr (good)
+    return given_scales<Scales>{scales};
+  else
+    return detail::wrong_scales{};
 }
 
 namespace rows {
+
+/// What a call says of its scales: a set to be computed, or a given one.
+template <class Arg>
+struct scales_argument {
+  static constexpr bool computed = true;
+  using type = Arg;
+  static constexpr const type& of(const Arg& a) { return a; }
+};
+template <class View>
+struct scales_argument<given_scales<View>> {
+  static constexpr bool computed = false;
+  using type = View;
+  static constexpr const type& of(const given_scales<View>& a) { return a.view; }
+};
+
+/// A view that stands for a set of one scale for the tensor, or of one for each row; or the set.
+template <granularity Alone, class V>
+constexpr auto as_set(const V& v) {
+  if constexpr (!is_tensor_v<V>)
+    return v;
+  else if constexpr (Alone == granularity::row)
+    return per_row_scales(v);
+  else
+    return per_tensor_scale(v);
+}
 
 template <class X, int R, class S, int U, class Q, class SQ, int UQ, class Set>
 status check_quantise(const tensor<X, R, S, U>& x, const tensor<Q, R, SQ, UQ>& q, const Set& set) {
@@ -133,82 +164,131 @@ status quantise_computed(const Executor& ex, const char* name, const tensor<X, R
   }
 }
 
+/// The set of an argument that is one, or stands for one.
+template <granularity Alone, class Arg>
+using set_of = std::remove_cvref_t<decltype(as_set<Alone>(std::declval<const typename scales_argument<Arg>::type&>()))>;
+
+template <granularity Alone, class Executor, class X, class Q, class Arg>
+status quantise_sound_types(const Executor& ex, const char* name, const X& x, const Q& q, const Arg& arg,
+                            quantise_options options) {
+  const auto set = as_set<Alone>(scales_argument<Arg>::of(arg));
+  if constexpr (scales_argument<Arg>::computed)
+    return in_call(name, quantise_computed(ex, "quantise", x, q, set, options));
+  else
+    return in_call(name, quantise_given(ex, "quantise", x, q, set, options));
+}
+
 }  // namespace rows
 
-/// Computes the scales (and zero points) of a set and q with them. One launch for rows and groups of a row's
-/// neighbours, two for columns and groups along columns, four for the tensor.
-template <executor Executor, class X, int R, class S, int U, class Q, int RQ, class SQ, int UQ, granularity G,
-          class Scales, class Zeros>
-status quantise(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, RQ, SQ, UQ>& q,
-                const scale_set<G, Scales, Zeros>& scales, quantise_options options = {}) {
-  constexpr auto found = rows::mistake_of_quantise<typename Executor::space, tensor<X, R, S, U>, tensor<Q, RQ, SQ, UQ>,
-                                                   scale_set<G, Scales, Zeros>, true>();
-  if constexpr (rows::sound_quantise<found>::value)
-    return rows::quantise_computed(ex, "quantise", x, q, scales, options);
-  else
+/// Computes the scales (and zero points) of a set and q with them; a vector of one is the scale of the tensor. With
+/// given(scales): uses scales that are there. One launch for rows and groups of a row's neighbours, two for columns and
+/// groups along columns, four for the tensor; one with given scales.
+template <executor Executor, class X, class Q, class Scales>
+status quantise(const Executor& ex, const X& x, const Q& q, const Scales& scales, quantise_options options = {}) {
+  using namespace rows;
+  using space = typename Executor::space;
+  constexpr auto found = first_fault<space>(reads<X, numbers>(1, 4), writes<Q, code_elements>(rank_of<X>));
+  static_assert(
+      found.what != fault::memory,
+      "quantise: a view lies in another memory than the executor's: host takes host_view, device device_view");
+  static_assert(found.operand != 0, "quantise: x needs to be a view of rank 1 to 4 of float, f16 or bf16");
+  static_assert(found.operand != 1,
+                "quantise: q needs to be a view of x's rank of int8, uint8, e4m3 or e5m2, not const");
+  if constexpr (!found.none())
     return {};
+  else if constexpr (constexpr bool computed = scales_argument<Scales>::computed;
+                     !sound_quantise<
+                         mistake_of_set_of<space, Q, set_of<granularity::tensor, Scales>, computed>()>::value)
+    return {};
+  else
+    return quantise_sound_types<granularity::tensor>(ex, "quantise", x, q, scales, options);
 }
-/// With one scale for the tensor: a vector of one.
-template <executor Executor, class X, int R, class S, int U, class Q, int RQ, class SQ, int UQ, class T, class ST,
-          int UT>
-status quantise(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, RQ, SQ, UQ>& q,
-                const tensor<T, 1, ST, UT>& scale, quantise_options options = {}) {
-  return quantise(ex, x, q, per_tensor_scale(scale), options);
+template <class Any = void>
+status quantise(...) {
+  static_assert(kiln::detail::never<Any>,
+                "quantise takes (executor, x, q, scales, options), the last may be left out; the executor is host or "
+                "device(stream), scales a set, such as per_row_scales(view), or given(scales)");
+  return {};
 }
-/// With scales that are there: a set, or one for the tensor.
-template <executor Executor, class X, int R, class S, int U, class Q, int RQ, class SQ, int UQ, class View>
-status quantise(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, RQ, SQ, UQ>& q,
-                const given_scales<View>& scales, quantise_options options = {}) {
-  if constexpr (is_tensor_v<View>) {
-    return quantise(ex, x, q, given(per_tensor_scale(scales.view)), options);
-  } else {
-    constexpr auto found =
-        rows::mistake_of_quantise<typename Executor::space, tensor<X, R, S, U>, tensor<Q, RQ, SQ, UQ>, View, false>();
-    if constexpr (rows::sound_quantise<found>::value)
-      return rows::quantise_given(ex, "quantise", x, q, scales.view, options);
-    else
-      return {};
-  }
+template <class X, class Q, class Scales>
+status quantise(const X&, const Q&, const Scales&, const quantise_options&) {
+  return quantise<X>();
 }
 
-/// scales[r] = amax of row r / largest, q = x / scales[r]: `quantise` with per_row_scales(scales).
-template <executor Executor, class X, int R, class S, int U, class Q, int RQ, class SQ, int UQ, class T, class ST,
-          int UT>
-status quantise_rows(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, RQ, SQ, UQ>& q,
-                     const tensor<T, 1, ST, UT>& scales, quantise_options options = {}) {
-  return quantise(ex, x, q, per_row_scales(scales), options);
+/// scales[r] = amax of row r / largest, q = x / scales[r]: `quantise` with per_row_scales(scales), or, with
+/// given(scales), with given(per_row_scales(scales)).
+template <executor Executor, class X, class Q, class Scales>
+status quantise_rows(const Executor& ex, const X& x, const Q& q, const Scales& scales, quantise_options options = {}) {
+  using namespace rows;
+  using space = typename Executor::space;
+  constexpr auto found = first_fault<space>(reads<X, numbers>(1, 4), writes<Q, code_elements>(rank_of<X>));
+  static_assert(
+      found.what != fault::memory,
+      "quantise_rows: a view lies in another memory than the executor's: host takes host_view, device device_view");
+  static_assert(found.operand != 0, "quantise_rows: x needs to be a view of rank 1 to 4 of float, f16 or bf16");
+  static_assert(found.operand != 1,
+                "quantise_rows: q needs to be a view of x's rank of int8, uint8, e4m3 or e5m2, not const");
+  using argument = scales_argument<Scales>;
+  constexpr bool vector = kiln::detail::is_view_of<typename argument::type, kiln::detail::any_element>(1, 1);
+  constexpr bool told = !found.none() || std::is_same_v<Scales, kiln::detail::wrong_scales>;
+  static_assert(vector || told,
+                "quantise_rows: scales needs to be a vector (a view of rank 1) of float, or given(vector)");
+  if constexpr (!vector || told)
+    return {};
+  else if constexpr (!sound_quantise<
+                         mistake_of_set_of<space, Q, set_of<granularity::row, Scales>, argument::computed>()>::value)
+    return {};
+  else
+    return quantise_sound_types<granularity::row>(ex, "quantise_rows", x, q, scales, options);
 }
-/// q = x / scales[r] with given scales.
-template <executor Executor, class X, int R, class S, int U, class Q, int RQ, class SQ, int UQ, class T, class ST,
-          int UT>
-status quantise_rows(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Q, RQ, SQ, UQ>& q,
-                     const given_scales<tensor<T, 1, ST, UT>>& scales, quantise_options options = {}) {
-  return quantise(ex, x, q, given(per_row_scales(scales.view)), options);
+template <class Any = void>
+status quantise_rows(...) {
+  static_assert(kiln::detail::never<Any>,
+                "quantise_rows takes (executor, x, q, scales, options), the last may be left out; the executor is host "
+                "or device(stream)");
+  return {};
+}
+template <class X, class Q, class Scales>
+status quantise_rows(const X&, const Q&, const Scales&, const quantise_options&) {
+  return quantise_rows<X>();
 }
 
 /// y = scale * (q - zero point), rounded once to float, f16 or bf16. `scales`: a set, or a vector of one for the
 /// tensor.
-template <executor Executor, class Q, int R, class S, int U, class Y, int RY, class SY, int UY, class Scales>
-status dequantise(const Executor& ex, const tensor<Q, R, S, U>& q, const tensor<Y, RY, SY, UY>& y,
-                  const Scales& scales) {
+template <executor Executor, class Q, class Y, class Scales>
+status dequantise(const Executor& ex, const Q& q, const Y& y, const Scales& scales) {
   using namespace rows;
-  if constexpr (is_tensor_v<Scales>) {
-    return dequantise(ex, q, y, per_tensor_scale(scales));
+  using space = typename Executor::space;
+  constexpr auto found = first_fault<space>(reads<Q, code_elements>(1, 4), writes<Y, numbers>(rank_of<Q>));
+  static_assert(
+      found.what != fault::memory,
+      "dequantise: a view lies in another memory than the executor's: host takes host_view, device device_view");
+  static_assert(found.operand != 0, "dequantise: q needs to be a view of rank 1 to 4 of int8, uint8, e4m3 or e5m2");
+  static_assert(found.operand != 1, "dequantise: y needs to be a view of q's rank of float, f16 or bf16, not const");
+  if constexpr (!found.none()) {
+    return {};
+  } else if constexpr (!sound_quantise<
+                           mistake_of_set_of<space, Q, set_of<granularity::tensor, Scales>, false>()>::value) {
+    return {};
   } else {
-    constexpr auto found =
-        mistake_of_quantise<typename Executor::space, tensor<Y, RY, SY, UY>, tensor<Q, R, S, U>, Scales, false>();
-    if constexpr (sound_quantise<found>::value) {
+    const auto set = as_set<granularity::tensor>(scales);
+    return in_call("dequantise", [&]() -> status {
       KILN_TRY(check_view("q", q));
       KILN_TRY(check_output("y", y));
       KILN_TRY(check_same_shape("y", y, "q", q));
-      KILN_TRY(check_set(q, scales));
+      KILN_TRY(check_set(q, set));
       KILN_TRY(check_apart("y", y, "q", q));
-      KILN_TRY(check_apart_from_set("y", y, scales));
-      return run_scaled(ex, "dequantise", q, y, scales, to_numbers<Y>{});
-    } else {
-      return {};
-    }
+      KILN_TRY(check_apart_from_set("y", y, set));
+      return run_scaled(ex, "dequantise", q, y, set, to_numbers<typename Y::value_type>{});
+    }());
   }
+}
+template <class Any = void>
+status dequantise(...) {
+  static_assert(kiln::detail::never<Any>,
+                "dequantise takes (executor, q, y, scales); the executor is host or device(stream), scales a set, such "
+                "as per_row_scales(view)");
+  return {};
 }
 
 }  // namespace kiln

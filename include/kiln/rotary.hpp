@@ -82,7 +82,6 @@ status run_rotary(const Executor& ex, trace::launch_record record, rotary_operan
 template <class X, int R, class S, int U, class Y, class SY, int UY>
 status check_rotary_views(const tensor<X, R, S, U>& x, const tensor<Y, R, SY, UY>& out, const rotary_options& o,
                           const char* from = "x", const char* to = "out") {
-  static_assert(R == 3 || R == 4, "rotary takes [tokens, heads, channels] or [batch, tokens, heads, channels]");
   KILN_TRY(check_view(from, x));
   KILN_TRY(check_output(to, out));
   KILN_TRY(check_same_shape(to, out, from, x));
@@ -103,17 +102,6 @@ void set_queries(rotary_operands<X, Q, Y>& p, const In& q, const Out& out) {
 template <class Executor, class K, class V, class P, class A, class KC, class VC>
 status check_append(const K& k, const V& v, const P& positions, const A& places, const KC& key_cache,
                     const VC& value_cache, const rotary_options& options) {
-  static_assert(K::rank == 3 && V::rank == 3, "`k` and `v` are [tokens, heads, channels]");
-  static_assert((KC::rank == 3 || KC::rank == 4) && KC::rank == VC::rank,
-                "a cache is [rows, heads, channels] or [batch, capacity, heads, channels]");
-  static_assert(std::is_same_v<typename K::value_type, typename V::value_type> &&
-                    std::is_same_v<typename KC::value_type, typename VC::value_type>,
-                "keys and values have one type, and so have the caches");
-  static_assert(P::rank == 1 && A::rank == 1 && std::is_same_v<typename P::value_type, std::int32_t> &&
-                    std::is_same_v<typename A::value_type, std::int32_t>,
-                "rotary_append takes positions and places of int32, one for each token");
-  check_spaces<Executor, K, V, P, A, KC, VC>();
-  check_float<typename K::value_type>(), check_float<typename KC::value_type>();
   KILN_TRY(check_view("k", k));
   KILN_TRY(check_view("v", v));
   KILN_TRY(check_view("positions", positions));
@@ -161,57 +149,120 @@ void set_keys(rotary_operands<X, Q, Y>& p, const K& k, const V& v, const P& posi
   if (p.cache_rows > 0) p.k_out = heads_of(key_cache), p.v_out = heads_of(value_cache);
 }
 
+/// Whether rotary's types are sound; else an assertion has said why. `Positions`: a view, or none.
+template <class Executor, class X, class Y, class... Positions>
+constexpr bool sound_rotary() {
+  constexpr auto found = first_fault<typename Executor::space>(reads<X, numbers>(3, 4), writes<Y, numbers>(rank_of<X>),
+                                                               reads<Positions, elements_of<std::int32_t>>(1)...);
+  static_assert(found.what != fault::memory,
+                "rotary: a view lies in another memory than the executor's: host takes host_view, device device_view");
+  static_assert(found.operand != 0,
+                "rotary: x needs to be a view of float, f16 or bf16: [tokens, heads, channels], or with [batch, ...]");
+  static_assert(found.operand != 1, "rotary: out needs to be a view of x's rank of float, f16 or bf16, not const");
+  static_assert(found.operand != 2,
+                "rotary: positions needs to be a vector (a view of rank 1) of int32, or positions_from{start}");
+  return found.none();
+}
+
+/// Whether rotary_append's types are sound, those of keys, values and caches ...
+template <class Executor, class K, class V, class P, class A, class KC, class VC>
+constexpr bool sound_append() {
+  using ids = elements_of<std::int32_t>;
+  constexpr auto found = first_fault<typename Executor::space>(
+      reads<K, numbers>(3), reads<V, elements_like<K>>(3), reads<P, ids>(1), reads<A, ids>(1),
+      writes<KC, numbers>(3, 4), writes<VC, elements_like<KC>>(rank_of<KC>));
+  static_assert(
+      found.what != fault::memory,
+      "rotary_append: a view lies in another memory than the executor's: host takes host_view, device device_view");
+  static_assert(found.operand != 0,
+                "rotary_append: k needs to be a view [tokens, heads, channels] of float, f16 or bf16");
+  static_assert(found.operand != 1, "rotary_append: v needs to be a view [tokens, heads, channels] of k's type");
+  static_assert(found.operand != 2, "rotary_append: positions needs to be a vector (a view of rank 1) of int32");
+  static_assert(found.operand != 3, "rotary_append: places needs to be a vector (a view of rank 1) of int32");
+  static_assert(found.operand != 4,
+                "rotary_append: key_cache needs to be a view [rows, heads, channels] or [batch, capacity, heads, "
+                "channels] of float, f16 or bf16, not const");
+  static_assert(found.operand != 5,
+                "rotary_append: value_cache needs to be a view of key_cache's rank and type, not const");
+  return found.none();
+}
+/// ... and those of queries.
+template <class Executor, class Q, class QO, class K>
+constexpr bool sound_queries() {
+  constexpr auto found = first_fault<typename Executor::space>(reads<K, numbers>(3), reads<Q, elements_like<K>>(3),
+                                                               writes<QO, numbers>(3));
+  static_assert(
+      found.what != fault::memory,
+      "rotary_append: q or q_out lies in another memory than the executor's: host takes host_view, device device_view");
+  static_assert(found.operand != 1, "rotary_append: q needs to be a view [tokens, heads, channels] of k's type");
+  static_assert(found.operand != 2,
+                "rotary_append: q_out needs to be a view [tokens, heads, channels] of float, f16 or bf16, not const");
+  return found.none();
+}
+
 }  // namespace rows
 
 /// out = x turned by its tokens' positions. `x` and `out` [tokens, heads, channels] or [batch, tokens, heads,
 /// channels], of float, f16 or bf16, any strides; `out` may be `x` itself, or a slice of a key cache. `positions`
 /// int32, one for each token, batch by batch. Errors: bad_shape, bad_stride, null_pointer, overlap (equal views are
 /// allowed), bad_option (width, theta).
-template <executor Executor, class X, int R, class S, int U, class P, class SP, int UP, class Y, int Q, class SY,
-          int UY>
-status rotary(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<P, 1, SP, UP>& positions,
-              const tensor<Y, Q, SY, UY>& out, rotary_options options = {}) {
+template <executor Executor, class X, class P, class Y>
+requires(!std::is_same_v<P, positions_from>) status
+    rotary(const Executor& ex, const X& x, const P& positions, const Y& out, rotary_options options = {}) {
   using namespace rows;
-  static_assert(std::is_same_v<std::remove_const_t<P>, std::int32_t>, "rotary takes positions of int32");
-  check_spaces<Executor, tensor<P, 1, SP, UP>>();
-  constexpr auto found = mistake_of_rows<typename Executor::space, tensor<X, R, S, U>, tensor<Y, Q, SY, UY>>();
-  if constexpr (sound_rows<found>::value) {
-    KILN_TRY(check_rotary_views(x, out, options));
-    KILN_TRY(check_view("positions", positions));
-    KILN_TRY(check_length("positions", positions, tokens_of(x), "the tokens of `x`"));
-    KILN_TRY(check_apart("out", out, "positions", positions));
-    if (out.empty()) return {};
-    rotary_operands<std::remove_const_t<X>, Y, Y> p;
-    set_queries(p, x, out);
-    p.positions = each_vector(positions);
-    return run_rotary(ex, {.program = "rotary", .bytes = bytes_of(x, positions, out)}, p, tokens_of(x), x.extent(R - 1),
-                      options);
-  } else {
+  if constexpr (!sound_rotary<Executor, X, Y, P>()) {
     return {};
+  } else {
+    return in_call("rotary", [&]() -> status {
+      KILN_TRY(check_rotary_views(x, out, options));
+      KILN_TRY(check_view("positions", positions));
+      KILN_TRY(check_length("positions", positions, tokens_of(x), "the tokens of `x`"));
+      KILN_TRY(check_apart("out", out, "positions", positions));
+      if (out.empty()) return {};
+      rotary_operands<typename X::value_type, typename Y::value_type, typename Y::value_type> p;
+      set_queries(p, x, out);
+      p.positions = each_vector(positions);
+      return run_rotary(ex, {.program = "rotary", .bytes = bytes_of(x, positions, out)}, p, tokens_of(x),
+                        x.extent(X::rank - 1), options);
+    }());
   }
 }
 
 /// The same with positions start, start + 1, ... for the tokens of each sequence. bad_option, too, if the last of them
 /// passes 2^63 - 1.
-template <executor Executor, class X, int R, class S, int U, class Y, int Q, class SY, int UY>
-status rotary(const Executor& ex, const tensor<X, R, S, U>& x, positions_from positions,
-              const tensor<Y, Q, SY, UY>& out, rotary_options options = {}) {
+template <executor Executor, class X, class Y>
+status rotary(const Executor& ex, const X& x, positions_from positions, const Y& out, rotary_options options = {}) {
   using namespace rows;
-  constexpr auto found = mistake_of_rows<typename Executor::space, tensor<X, R, S, U>, tensor<Y, Q, SY, UY>>();
-  if constexpr (sound_rows<found>::value) {
-    KILN_TRY(check_rotary_views(x, out, options));
-    if (out.empty()) return {};
-    const index_t last = (limits<index_t>::max)() - (x.extent(R - 3) - 1);
-    if (positions.start > last)
-      return fail(errc::bad_option, "operand `positions`: starts at ", positions.start, ", needs at most ", last,
-                  ", for the last of ", x.extent(R - 3), " tokens has a position of 64 bits, too");
-    rotary_operands<std::remove_const_t<X>, Y, Y> p;
-    set_queries(p, x, out);
-    p.start = positions.start;
-    return run_rotary(ex, {.program = "rotary", .bytes = bytes_of(x, out)}, p, tokens_of(x), x.extent(R - 1), options);
-  } else {
+  if constexpr (!sound_rotary<Executor, X, Y>()) {
     return {};
+  } else {
+    return in_call("rotary", [&]() -> status {
+      KILN_TRY(check_rotary_views(x, out, options));
+      if (out.empty()) return {};
+      const index_t tokens = x.extent(X::rank - 3), last = (limits<index_t>::max)() - (tokens - 1);
+      if (positions.start > last)
+        return fail(errc::bad_option, "operand `positions`: starts at ", positions.start, ", needs at most ", last,
+                    ", for the last of ", tokens, " tokens has a position of 64 bits, too");
+      rotary_operands<typename X::value_type, typename Y::value_type, typename Y::value_type> p;
+      set_queries(p, x, out);
+      p.start = positions.start;
+      return run_rotary(ex, {.program = "rotary", .bytes = bytes_of(x, out)}, p, tokens_of(x), x.extent(X::rank - 1),
+                        options);
+    }());
   }
+}
+
+template <class Any = void>
+status rotary(...) {
+  static_assert(
+      kiln::detail::never<Any>,
+      "rotary takes (executor, x, positions, out, options), the last may be left out; the executor is host or "
+      "device(stream)");
+  return {};
+}
+template <class X, class P, class Y>
+status rotary(const X&, const P&, const Y&, const rotary_options&) {
+  return rotary<X>();
 }
 
 /// Turns keys and appends them with their values to a cache, in one launch: row places[t] of `key_cache` gets token t
@@ -221,62 +272,86 @@ status rotary(const Executor& ex, const tensor<X, R, S, U>& x, positions_from po
 /// token is skipped. Places have to be different. On the host a place outside the cache is an error; on the device it
 /// is skipped and `flag` (if not null: one int32 in device memory, set to 0 by the caller) becomes 1.
 template <executor Executor, class K, class V, class P, class A, class KC, class VC>
-  requires(is_tensor_v<K> && is_tensor_v<V> && is_tensor_v<P> && is_tensor_v<A> && is_tensor_v<KC> && is_tensor_v<VC>)
 status rotary_append(const Executor& ex, const K& k, const V& v, const P& positions, const A& places,
                      const KC& key_cache, const VC& value_cache, rotary_options options = {},
                      std::int32_t* flag = nullptr) {
   using namespace rows;
-  KILN_TRY(check_append<Executor>(k, v, positions, places, key_cache, value_cache, options));
-  if (k.empty()) return {};
-  using stored = typename KC::value_type;
-  rotary_operands<typename K::value_type, stored, stored> p;
-  set_keys(p, k, v, positions, places, key_cache, value_cache, flag);
-  return run_rotary(ex,
-                    {.program = "rotary_append",
-                     .fused = "key and value cache write",
-                     .bytes = 2 * bytes_of(k) + 2.0 * static_cast<double>(k.size()) * sizeof(stored)},
-                    p, k.extent(0), k.extent(2), options);
+  if constexpr (!sound_append<Executor, K, V, P, A, KC, VC>()) {
+    return {};
+  } else {
+    return in_call("rotary_append", [&]() -> status {
+      KILN_TRY(check_append<Executor>(k, v, positions, places, key_cache, value_cache, options));
+      if (k.empty()) return {};
+      using stored = typename KC::value_type;
+      rotary_operands<typename K::value_type, stored, stored> p;
+      set_keys(p, k, v, positions, places, key_cache, value_cache, flag);
+      return run_rotary(ex,
+                        {.program = "rotary_append",
+                         .fused = "key and value cache write",
+                         .bytes = 2 * bytes_of(k) + 2.0 * static_cast<double>(k.size()) * sizeof(stored)},
+                        p, k.extent(0), k.extent(2), options);
+    }());
+  }
 }
 
 /// The same, and q_out = q turned by the same positions, all in one launch: what a layer does between its projection
 /// and its attention. `q` and `q_out` [tokens, heads, channels]; `q_out` may be `q` itself. Every query is turned,
 /// those of tokens without a place, too.
 template <executor Executor, class Q, class QO, class K, class V, class P, class A, class KC, class VC>
-  requires(is_tensor_v<Q> && is_tensor_v<QO> && is_tensor_v<K> && is_tensor_v<V> && is_tensor_v<P> &&
-           is_tensor_v<A> && is_tensor_v<KC> && is_tensor_v<VC>)
 status rotary_append(const Executor& ex, const Q& q, const QO& q_out, const K& k, const V& v, const P& positions,
                      const A& places, const KC& key_cache, const VC& value_cache, rotary_options options = {},
                      std::int32_t* flag = nullptr) {
   using namespace rows;
-  static_assert(Q::rank == 3 && QO::rank == 3, "`q` and `q_out` are [tokens, heads, channels]");
-  static_assert(std::is_same_v<typename Q::value_type, typename K::value_type>, "`q`, `k` and `v` have one type");
-  check_spaces<Executor, Q, QO>();
-  check_float<typename Q::value_type>(), check_float<typename QO::value_type>();
-  KILN_TRY(check_rotary_views(q, q_out, options, "q", "q_out"));
-  KILN_TRY(check_append<Executor>(k, v, positions, places, key_cache, value_cache, options));
-  for (int a : {0, 2})
-    if (q.extent(a) != k.extent(a))
-      return fail(errc::bad_shape, "operand `q`: axis ", a, " has extent ", q.extent(a), ", needs ", k.extent(a),
-                  " as in `k`");
-  KILN_TRY(check_apart("q_out", q_out, "k", k));
-  KILN_TRY(check_apart("q_out", q_out, "v", v));
-  KILN_TRY(check_apart("q_out", q_out, "positions", positions));
-  KILN_TRY(check_apart("q_out", q_out, "places", places));
-  KILN_TRY(check_apart("key_cache", key_cache, "q", q));
-  KILN_TRY(check_apart("value_cache", value_cache, "q", q));
-  KILN_TRY(check_apart("key_cache", key_cache, "q_out", q_out));
-  KILN_TRY(check_apart("value_cache", value_cache, "q_out", q_out));
-  if (q.empty() && k.empty()) return {};
-  using stored = typename KC::value_type;
-  rotary_operands<typename Q::value_type, typename QO::value_type, stored> p;
-  if (!q.empty()) set_queries(p, q, q_out);
-  set_keys(p, k, v, positions, places, key_cache, value_cache, flag);
-  return run_rotary(
-      ex,
-      {.program = "rotary_append",
-       .fused = "queries, key and value cache write",
-       .bytes = bytes_of(q, q_out) + 2 * bytes_of(k) + 2.0 * static_cast<double>(k.size()) * sizeof(stored)},
-      p, q.extent(0), q.extent(2), options);
+  if constexpr (!sound_append<Executor, K, V, P, A, KC, VC>()) {
+    return {};
+  } else if constexpr (!sound_queries<Executor, Q, QO, K>()) {
+    return {};
+  } else {
+    return in_call("rotary_append", [&]() -> status {
+      KILN_TRY(check_rotary_views(q, q_out, options, "q", "q_out"));
+      KILN_TRY(check_append<Executor>(k, v, positions, places, key_cache, value_cache, options));
+      for (int a : {0, 2})
+        if (q.extent(a) != k.extent(a))
+          return fail(errc::bad_shape, "operand `q`: axis ", a, " has extent ", q.extent(a), ", needs ", k.extent(a),
+                      " as in `k`");
+      KILN_TRY(check_apart("q_out", q_out, "k", k));
+      KILN_TRY(check_apart("q_out", q_out, "v", v));
+      KILN_TRY(check_apart("q_out", q_out, "positions", positions));
+      KILN_TRY(check_apart("q_out", q_out, "places", places));
+      KILN_TRY(check_apart("key_cache", key_cache, "q", q));
+      KILN_TRY(check_apart("value_cache", value_cache, "q", q));
+      KILN_TRY(check_apart("key_cache", key_cache, "q_out", q_out));
+      KILN_TRY(check_apart("value_cache", value_cache, "q_out", q_out));
+      if (q.empty() && k.empty()) return {};
+      using stored = typename KC::value_type;
+      rotary_operands<typename Q::value_type, typename QO::value_type, stored> p;
+      if (!q.empty()) set_queries(p, q, q_out);
+      set_keys(p, k, v, positions, places, key_cache, value_cache, flag);
+      return run_rotary(
+          ex,
+          {.program = "rotary_append",
+           .fused = "queries, key and value cache write",
+           .bytes = bytes_of(q, q_out) + 2 * bytes_of(k) + 2.0 * static_cast<double>(k.size()) * sizeof(stored)},
+          p, q.extent(0), q.extent(2), options);
+    }());
+  }
+}
+
+template <class Any = void>
+status rotary_append(...) {
+  static_assert(kiln::detail::never<Any>,
+                "rotary_append takes (executor, q, q_out, k, v, positions, places, key_cache, value_cache, options, "
+                "flag), without q and q_out, options and flag, too; the executor is host or device(stream)");
+  return {};
+}
+template <class K, class V, class P, class A, class KC, class VC>
+status rotary_append(const K&, const V&, const P&, const A&, const KC&, const VC&, const rotary_options&) {
+  return rotary_append<K>();
+}
+template <class Q, class QO, class K, class V, class P, class A, class KC, class VC>
+status rotary_append(const Q&, const QO&, const K&, const V&, const P&, const A&, const KC&, const VC&,
+                     const rotary_options&) {
+  return rotary_append<Q>();
 }
 
 }  // namespace kiln

@@ -55,36 +55,53 @@ status run_sampling(const Executor& ex, trace::launch_record record, const sampl
 /// No rows: success, nothing written. Errors: bad_shape (rows without columns; 2^31 columns or more), bad_stride,
 /// null_pointer, overlap, bad_option (temperature negative or not finite, top_p negative or NaN).
 ///
-/// Rows of up to 1024 columns are read once; longer ones twice where `top_k` leaves up to some thousand, up to five times
-/// where `top_p` alone leaves so many, and else up to 80 times, mostly from L2.
-template <executor Executor, class X, int R, class S, int U, class T, class ST, int UT>
-status sample_rows(const Executor& ex, const tensor<X, R, S, U>& logits, const tensor<T, 1, ST, UT>& out,
-                   sampling_options options = {}, std::int32_t* flag = nullptr) {
+/// Rows of up to 1024 columns are read once; longer ones twice where `top_k` leaves up to some thousand, up to five
+/// times where `top_p` alone leaves so many, and else up to 80 times, mostly from L2.
+template <executor Executor, class X, class Y>
+status sample_rows(const Executor& ex, const X& logits, const Y& out, sampling_options options = {},
+                   std::int32_t* flag = nullptr) {
   using namespace rows;
   constexpr auto found =
-      mistake_of_results<typename Executor::space, tensor<X, R, S, U>, tensor<T, 1, ST, UT>, std::int32_t>(
-          row_mistake::codes);
-  if constexpr (sound_rows<found>::value) {
-    KILN_TRY(check_view("logits", logits));
-    KILN_TRY(check_output("out", out));
-    KILN_TRY(check_length("out", out, count(logits), "the rows of `logits`"));
-    KILN_TRY(check_apart("out", out, "logits", logits));
-    if (!(is_finite(options.temperature) && options.temperature >= 0))
-      return fail(errc::bad_option, "option `temperature`: saw ", options.temperature,
-                  ", needs a finite number of at least 0");
-    if (!(options.top_p >= 0))
-      return fail(errc::bad_option, "option `top_p`: saw ", options.top_p, ", needs a number of at least 0");
-    if (out.empty()) return {};
-    if (length(logits) < 1 || length(logits) > 0x7fffffff)
-      return fail(errc::bad_shape, "operand `logits`: has ", length(logits), " columns, needs 1 to 2147483647");
-    const sampling_program<std::remove_const_t<X>> program{input_of(logits), each_row(out), options.temperature,
-                                                           options.top_p,    options.top_k, options.seed,
-                                                           options.draw,     flag};
-    return run_sampling(ex, {.program = "sample_rows", .bytes = bytes_of(logits, out)}, program, count(logits),
-                        length(logits));
-  } else {
+      first_fault<typename Executor::space>(reads<X, numbers>(1, 4), writes<Y, elements_of<std::int32_t>>(1));
+  static_assert(
+      found.what != fault::memory,
+      "sample_rows: a view lies in another memory than the executor's: host takes host_view, device device_view");
+  static_assert(found.operand != 0, "sample_rows: logits needs to be a view of rank 1 to 4 of float, f16 or bf16");
+  static_assert(found.operand != 1, "sample_rows: out needs to be a vector (a view of rank 1) of int32, not const");
+  if constexpr (!found.none()) {
     return {};
+  } else {
+    return in_call("sample_rows", [&]() -> status {
+      KILN_TRY(check_view("logits", logits));
+      KILN_TRY(check_output("out", out));
+      KILN_TRY(check_length("out", out, count(logits), "the rows of `logits`"));
+      KILN_TRY(check_apart("out", out, "logits", logits));
+      if (!(is_finite(options.temperature) && options.temperature >= 0))
+        return fail(errc::bad_option, "option `temperature`: saw ", options.temperature,
+                    ", needs a finite number of at least 0");
+      if (!(options.top_p >= 0))
+        return fail(errc::bad_option, "option `top_p`: saw ", options.top_p, ", needs a number of at least 0");
+      if (out.empty()) return {};
+      if (length(logits) < 1 || length(logits) > 0x7fffffff)
+        return fail(errc::bad_shape, "operand `logits`: has ", length(logits), " columns, needs 1 to 2147483647");
+      const sampling_program<typename X::value_type> program{input_of(logits), each_row(out), options.temperature,
+                                                             options.top_p,    options.top_k, options.seed,
+                                                             options.draw,     flag};
+      return run_sampling(ex, {.program = "sample_rows", .bytes = bytes_of(logits, out)}, program, count(logits),
+                          length(logits));
+    }());
   }
+}
+template <class Any = void>
+status sample_rows(...) {
+  static_assert(kiln::detail::never<Any>,
+                "sample_rows takes (executor, logits, out, options, flag), the last two may be left out; the executor "
+                "is host or device(stream)");
+  return {};
+}
+template <class X, class Y>
+status sample_rows(const X&, const Y&, const sampling_options&) {
+  return sample_rows<X>();
 }
 
 }  // namespace kiln

@@ -28,19 +28,31 @@ struct added_mask {
   View view;
 };
 
+namespace rows {
+/// Stands for a mask of which the compiler has said what is wrong.
+struct wrong_mask {};
+}  // namespace rows
+
 /// Only elements where `mask` (bool or uint8) is true take part: the others count as -inf, whatever they hold.
-template <class T, int R, class S, int U>
-constexpr auto keep_where(const tensor<T, R, S, U>& mask) {
-  static_assert(std::is_same_v<std::remove_const_t<T>, bool> || std::is_same_v<std::remove_const_t<T>, std::uint8_t>,
-                "keep_where takes a view of bool or uint8; a mask of numbers is passed as add_mask");
-  return kept_elements<tensor<const T, R, S, no_unit>>{mask};
+template <class V>
+constexpr auto keep_where([[maybe_unused]] const V& mask) {
+  constexpr bool good = kiln::detail::is_view_of<V, kiln::detail::elements_of<bool, std::uint8_t>>(1, 4);
+  static_assert(good, "keep_where takes a view of bool or uint8; a mask of numbers is passed as add_mask");
+  if constexpr (good)
+    return kept_elements<tensor<const typename V::value_type, V::rank, typename V::space, no_unit>>{mask};
+  else
+    return rows::wrong_mask{};
 }
 
 /// scale * x + mask, with a mask of float, f16 or bf16.
-template <class T, int R, class S, int U>
-constexpr auto add_mask(const tensor<T, R, S, U>& mask) {
-  rows::check_float<T>();
-  return added_mask<tensor<const T, R, S, no_unit>>{mask};
+template <class V>
+constexpr auto add_mask([[maybe_unused]] const V& mask) {
+  constexpr bool good = kiln::detail::is_view_of<V, rows::numbers>(1, 4);
+  static_assert(good, "add_mask takes a view of float, f16 or bf16; one of bool or uint8 is passed as keep_where");
+  if constexpr (good)
+    return added_mask<tensor<const typename V::value_type, V::rank, typename V::space, no_unit>>{mask};
+  else
+    return rows::wrong_mask{};
 }
 
 namespace rows {
@@ -95,71 +107,96 @@ status masked_softmax_checked(const Executor& ex, const char* name, const tensor
   return run(ex, {.program = name, .fused = "mask", .bytes = bytes_of(x, mask, out)}, program, count(x), length(x));
 }
 
+template <class M>
+inline constexpr bool is_mask = false;
+template <class V>
+inline constexpr bool is_mask<kept_elements<V>> = true;
+template <class V>
+inline constexpr bool is_mask<added_mask<V>> = true;
+
+/// The rule of a mask's view, that has `rank` axes; of what is no mask, none.
+template <class M>
+constexpr auto reads_mask(int rank) {
+  using view = decltype(M::view);
+  return reads<view, elements_of<typename view::value_type>>(rank);
+}
+
+/// Softmax, or its logarithm, whose types are sound; else an assertion has said why. `mask`: one, or none.
+template <bool Logarithmic, class Executor, class X, class Y, class... Mask>
+status softmax_of(const Executor& ex, const X& x, const Y& out, softmax_options options, const Mask&... mask) {
+  if constexpr ((std::is_same_v<Mask, wrong_mask> || ...)) {
+    return {};
+  } else if constexpr (!(is_mask<Mask> && ...)) {
+    static_assert(kiln::detail::never<Mask...>,
+                  "softmax: behind out come a mask, which is keep_where(view) or add_mask(view), and the options");
+    return {};
+  } else {
+    constexpr auto found = first_fault<typename Executor::space>(
+        reads<X, numbers>(1, 4), writes<Y, numbers>(rank_of<X>), reads_mask<Mask>(rank_of<X>)...);
+    static_assert(
+        found.what != fault::memory,
+        "softmax: a view lies in another memory than the executor's: host takes host_view, device device_view");
+    static_assert(found.operand != 0, "softmax: x needs to be a view of rank 1 to 4 of float, f16 or bf16");
+    static_assert(found.operand != 1, "softmax: out needs to be a view of x's rank of float, f16 or bf16, not const");
+    static_assert(found.operand != 2, "softmax: the mask needs as many axes as x; one of extent 1 repeats");
+    constexpr const char* name = Logarithmic ? "log_softmax" : "softmax";
+    if constexpr (!found.none())
+      return {};
+    else if constexpr (sizeof...(Mask) == 0)
+      return in_call(name, softmax_checked(ex, name, x, out, options, Logarithmic));
+    else
+      return in_call(name, masked_softmax_checked(ex, name, x, mask.view..., out, options, Logarithmic));
+  }
+}
+
 }  // namespace rows
 
 /// out = softmax(scale * x) along the last axis.
-template <executor Executor, class X, int R, class S, int U, class Y, int Q, class T, int V>
-status softmax(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Y, Q, T, V>& out,
-               softmax_options options = {}) {
-  constexpr auto found = rows::mistake_of_rows<typename Executor::space, tensor<X, R, S, U>, tensor<Y, Q, T, V>>();
-  if constexpr (rows::sound_rows<found>::value)
-    return rows::softmax_checked(ex, "softmax", x, out, options, false);
-  else
-    return {};
+template <executor Executor, class X, class Y>
+status softmax(const Executor& ex, const X& x, const Y& out, softmax_options options = {}) {
+  return rows::softmax_of<false>(ex, x, out, options);
 }
-
 /// out = scale * x - log(sum(exp(scale * x))) along the last axis.
-template <executor Executor, class X, int R, class S, int U, class Y, int Q, class T, int V>
-status log_softmax(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Y, Q, T, V>& out,
-                   softmax_options options = {}) {
-  constexpr auto found = rows::mistake_of_rows<typename Executor::space, tensor<X, R, S, U>, tensor<Y, Q, T, V>>();
-  if constexpr (rows::sound_rows<found>::value)
-    return rows::softmax_checked(ex, "log_softmax", x, out, options, true);
-  else
-    return {};
+template <executor Executor, class X, class Y>
+status log_softmax(const Executor& ex, const X& x, const Y& out, softmax_options options = {}) {
+  return rows::softmax_of<true>(ex, x, out, options);
 }
 
 /// out = softmax of the masked input: `softmax(ex, x, out, keep_where(mask))`, or `add_mask(mask)`. The mask has as
 /// many axes as `x`, each of equal extent or 1; along an axis of extent 1, or of stride 0, it repeats. Elements taken
 /// out get 0. A row without any other gives NaN, or 0 with `masked`. A mask whose rows are not contiguous and aligned,
 /// as those of `x` and `out` should be, costs the kernel its vector accesses.
-template <executor Executor, class X, int R, class S, int U, class Y, int Q, class T, int V, class M>
-status softmax(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Y, Q, T, V>& out,
-               const kept_elements<M>& mask, softmax_options options = {}) {
-  constexpr auto found = rows::mistake_of_rows<typename Executor::space, tensor<X, R, S, U>, tensor<Y, Q, T, V>, M>();
-  if constexpr (rows::sound_rows<found>::value)
-    return rows::masked_softmax_checked(ex, "softmax", x, mask.view, out, options, false);
-  else
-    return {};
+template <executor Executor, class X, class Y, class Mask>
+requires(!std::is_convertible_v<Mask, softmax_options>) status
+    softmax(const Executor& ex, const X& x, const Y& out, const Mask& mask, softmax_options options = {}) {
+  return rows::softmax_of<false>(ex, x, out, options, mask);
 }
-template <executor Executor, class X, int R, class S, int U, class Y, int Q, class T, int V, class M>
-status softmax(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Y, Q, T, V>& out,
-               const added_mask<M>& mask, softmax_options options = {}) {
-  constexpr auto found = rows::mistake_of_rows<typename Executor::space, tensor<X, R, S, U>, tensor<Y, Q, T, V>, M>();
-  if constexpr (rows::sound_rows<found>::value)
-    return rows::masked_softmax_checked(ex, "softmax", x, mask.view, out, options, false);
-  else
-    return {};
+/// out = log-softmax of the masked input; elements taken out get -inf.
+template <executor Executor, class X, class Y, class Mask>
+requires(!std::is_convertible_v<Mask, softmax_options>) status
+    log_softmax(const Executor& ex, const X& x, const Y& out, const Mask& mask, softmax_options options = {}) {
+  return rows::softmax_of<true>(ex, x, out, options, mask);
 }
 
-/// out = log-softmax of the masked input; elements taken out get -inf.
-template <executor Executor, class X, int R, class S, int U, class Y, int Q, class T, int V, class M>
-status log_softmax(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Y, Q, T, V>& out,
-                   const kept_elements<M>& mask, softmax_options options = {}) {
-  constexpr auto found = rows::mistake_of_rows<typename Executor::space, tensor<X, R, S, U>, tensor<Y, Q, T, V>, M>();
-  if constexpr (rows::sound_rows<found>::value)
-    return rows::masked_softmax_checked(ex, "log_softmax", x, mask.view, out, options, true);
-  else
-    return {};
+template <class Any = void>
+status softmax(...) {
+  static_assert(
+      kiln::detail::never<Any>,
+      "softmax takes (executor, x, out, mask, options), the last two may be left out; the executor is host or "
+      "device(stream)");
+  return {};
 }
-template <executor Executor, class X, int R, class S, int U, class Y, int Q, class T, int V, class M>
-status log_softmax(const Executor& ex, const tensor<X, R, S, U>& x, const tensor<Y, Q, T, V>& out,
-                   const added_mask<M>& mask, softmax_options options = {}) {
-  constexpr auto found = rows::mistake_of_rows<typename Executor::space, tensor<X, R, S, U>, tensor<Y, Q, T, V>, M>();
-  if constexpr (rows::sound_rows<found>::value)
-    return rows::masked_softmax_checked(ex, "log_softmax", x, mask.view, out, options, true);
-  else
-    return {};
+template <class X, class Y>
+status softmax(const X&, const Y&, const softmax_options&) {
+  return softmax<X>();
+}
+template <class Any = void>
+status log_softmax(...) {
+  return softmax<Any>();
+}
+template <class X, class Y>
+status log_softmax(const X&, const Y&, const softmax_options&) {
+  return softmax<X>();
 }
 
 }  // namespace kiln

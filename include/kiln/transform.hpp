@@ -11,6 +11,7 @@
 #include <kiln/core/executor.hpp>
 #include <kiln/core/status.hpp>
 #include <kiln/kernel/elementwise/run.hpp>
+#include <kiln/view/sound.hpp>
 #include <type_traits>
 #include <utility>
 
@@ -21,10 +22,18 @@ template <class... Views>
 struct output_views {
   bundle<Views...> views;
 };
+namespace elementwise {
+/// Stands for results of which the compiler has said what is wrong.
+struct wrong_outputs {};
+}  // namespace elementwise
 template <class... Views>
-constexpr output_views<Views...> outputs(const Views&... views) {
-  static_assert((is_tensor_v<Views> && ...), "outputs takes tensor views");
-  return {bundle_of(views...)};
+constexpr auto outputs([[maybe_unused]] const Views&... views) {
+  constexpr bool good = (is_tensor_v<Views> && ...);
+  static_assert(good, "outputs takes tensor views");
+  if constexpr (good)
+    return output_views<Views...>{bundle_of(views...)};
+  else
+    return elementwise::wrong_outputs{};
 }
 
 namespace elementwise {
@@ -67,27 +76,41 @@ struct split_call<Executor, std::index_sequence<I...>, Args...> {
 ///
 /// Refused: extents that differ or are negative, null data, a result with a repeated axis (bad_stride), overlap.
 template <executor Executor, class... Args>
-  requires(sizeof...(Args) >= 2)
-status transform(const Executor& ex, const Args&... args) {
-  using split = elementwise::split_call<Executor, std::make_index_sequence<sizeof...(Args) - 2>, Args...>;
-  using call = typename split::type;
-  static_assert(call::tensors || call::records,
-                "transform takes tensor views, or views of records, and then a functor");
-  static_assert(call::here,
-                "transform: every view needs to lie in the executor's memory: host_view for kiln::host, device_view "
-                "for kiln::device");
-  static_assert(call::writes,
-                "transform: the view in front of the functor is written to and needs elements that are not const");
-  static_assert(call::ranks,
-                "transform: all views need the same number of axes: add one with broadcast<axis>(view, extent)");
-  constexpr bool testable = call::here && call::ranks;
-  static_assert(!testable || !call::tensors || call::callable,
-                "transform: the functor needs a const operator() that takes one value for each input view and returns "
-                "the result's value, or bundle_of(...) for several results; coordinates<rank> may come last");
-  static_assert(!testable || !call::records || call::callable,
-                "transform: the functor needs a const operator() that takes one element of each view: (auto particle)");
-  if constexpr ((call::tensors || call::records) && testable && call::writes && call::callable)
-    return split::run(ex, args...);
+requires(sizeof...(Args) >= 2) status transform(const Executor& ex, const Args&... args) {
+  if constexpr ((std::is_same_v<Args, elementwise::wrong_outputs> || ...)) {
+    return {};
+  } else {
+    using split = elementwise::split_call<Executor, std::make_index_sequence<sizeof...(Args) - 2>, Args...>;
+    using call = typename split::type;
+    static_assert(call::tensors || call::records,
+                  "transform takes tensor views, or views of records, and then a functor");
+    static_assert(call::here,
+                  "transform: every view needs to lie in the executor's memory: host_view for kiln::host, device_view "
+                  "for kiln::device");
+    static_assert(call::writes,
+                  "transform: the view in front of the functor is written to and needs elements that are not const");
+    static_assert(call::ranks,
+                  "transform: all views need the same number of axes: add one with broadcast<axis>(view, extent)");
+    constexpr bool testable = call::here && call::ranks;
+    static_assert(
+        !testable || !call::tensors || call::callable,
+        "transform: the functor needs a const operator() that takes one value for each input view and returns "
+        "the result's value, or bundle_of(...) for several results; coordinates<rank> may come last");
+    static_assert(
+        !testable || !call::records || call::callable,
+        "transform: the functor needs a const operator() that takes one element of each view: (auto particle)");
+    if constexpr ((call::tensors || call::records) && testable && call::writes && call::callable)
+      return split::run(ex, args...);
+    else
+      return {};
+  }
+}
+template <class Any = void>
+status transform(...) {
+  static_assert(detail::never<Any>,
+                "transform takes (executor, in..., out, functor), or (executor, records..., functor); the executor is "
+                "host or device(stream)");
+  return {};
 }
 
 }  // namespace kiln

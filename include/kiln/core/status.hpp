@@ -87,6 +87,14 @@ status fail(errc code, const Parts&... parts) {
   return {code, std::move(text)};
 }
 
+/// A failure as one of this call: "bad shape: softmax: operand `out`: ...".
+inline status in_call(std::string_view call, const status& s) {
+  if (s.ok()) return s;
+  std::string text = s.message();
+  text.insert(name_of(s.code()).size() + 2, std::string(call) + ": ");
+  return {s.code(), std::move(text)};
+}
+
 }  // namespace kiln
 
 /// Returns the status of `expression` from the enclosing function unless it is ok.

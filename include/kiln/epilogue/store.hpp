@@ -57,17 +57,23 @@ struct store_sink : sink {
 /// Stores `expr` into a view of rank 2, or 3 with a batch axis first.
 template <class V, class E>
 constexpr auto store(const V& view, const E& expr) {
-  static_assert(is_tensor_v<V>,
+  constexpr bool viewed = is_tensor_v<V>, valued = is_operand_v<E>;
+  static_assert(viewed,
                 "store(view, expression): the first argument is a view: host_view(p, m, n) or device_view(p, m, n)");
-  static_assert(is_operand_v<E>,
+  static_assert(!viewed || valued,
                 "store(view, expression): the second argument is an expression, such as relu(acc + per_column(bias))");
-  if constexpr (is_tensor_v<V>) {
-    static_assert(!std::is_const_v<typename V::element>, "store(view, expression): the view's elements are const");
-    static_assert(is_numeric_v<typename V::value_type>,
+  if constexpr (viewed && valued) {
+    constexpr bool written = !std::is_const_v<typename V::element>, known = is_numeric_v<typename V::value_type>;
+    static_assert(written, "store(view, expression): the view's elements are const");
+    static_assert(!written || known,
                   "store(view, expression): elements are f16, bf16, e4m3, e5m2, float, double, int32, int8 or uint8");
-    const auto out = detail::as_batch_of_matrices(view);
-    const auto e = detail::as_node(expr);
-    return store_sink<std::remove_const_t<decltype(out)>, std::remove_const_t<decltype(e)>>{{}, out, e};
+    if constexpr (written && known) {
+      const auto out = detail::as_batch_of_matrices(view);
+      const auto e = detail::as_node(expr);
+      return store_sink<std::remove_const_t<decltype(out)>, std::remove_const_t<decltype(e)>>{{}, out, e};
+    } else {
+      return sink{};
+    }
   } else {
     return sink{};
   }

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <kiln/core/numeric.hpp>
 #include <kiln/view/reshape.hpp>
+#include <kiln/view/sound.hpp>
 #include <kiln/view/tensor.hpp>
 #include <type_traits>
 
@@ -40,6 +41,13 @@ constexpr granularity transposed(granularity g) {
 }
 /// Stands where a view has no zero points.
 struct no_zero_points {};
+/// Stands for scales of which the compiler has said what is wrong.
+struct wrong_scales {
+  template <class Zeros>
+  constexpr wrong_scales with_zero_points(const Zeros&) const {
+    return {};
+  }
+};
 }  // namespace detail
 
 /// Scales with what they serve, and the zero points of an affine quantisation beside them. For groups both are matrices
@@ -75,30 +83,52 @@ struct scale_set {
   }
   /// The same scales, shifted by zero points of the same shape.
   template <class NewZeros>
-  constexpr auto with_zero_points(const NewZeros& z) const {
-    static_assert(NewZeros::rank == Scales::rank, "zero points need as many axes as the scales");
-    return scale_set<G, Scales, NewZeros>{scales, group, z};
+  constexpr auto with_zero_points([[maybe_unused]] const NewZeros& z) const {
+    constexpr bool good = detail::is_view_of<NewZeros, detail::any_element>(Scales::rank, Scales::rank);
+    static_assert(good, "with_zero_points takes a view with as many axes as the scales");
+    if constexpr (good)
+      return scale_set<G, Scales, NewZeros>{scales, group, z};
+    else
+      return detail::wrong_scales{};
   }
 };
 
-template <class T, class S, int U>
-constexpr auto per_tensor_scale(const tensor<T, 1, S, U>& one) {
-  return scale_set<granularity::tensor, tensor<T, 1, S, U>>{one};
+namespace detail {
+template <granularity G, class V, bool Good>
+constexpr auto make_scale_set([[maybe_unused]] const V& scales, [[maybe_unused]] index_t group = 0) {
+  if constexpr (Good)
+    return scale_set<G, V>{scales, group};
+  else
+    return wrong_scales{};
 }
-template <class T, class S, int U>
-constexpr auto per_row_scales(const tensor<T, 1, S, U>& scales) {
-  return scale_set<granularity::row, tensor<T, 1, S, U>>{scales};
+}  // namespace detail
+
+template <class V>
+constexpr auto per_tensor_scale(const V& one) {
+  constexpr bool good = detail::is_view_of<V, detail::any_element>(1, 1);
+  static_assert(good, "the scale of a tensor needs to be a vector (a view of rank 1) of one float");
+  return detail::make_scale_set<granularity::tensor, V, good>(one);
 }
-template <class T, class S, int U>
-constexpr auto per_column_scales(const tensor<T, 1, S, U>& scales) {
-  return scale_set<granularity::column, tensor<T, 1, S, U>>{scales};
+template <class V>
+constexpr auto per_row_scales(const V& scales) {
+  constexpr bool good = detail::is_view_of<V, detail::any_element>(1, 1);
+  static_assert(good, "the scales of rows need to be a vector (a view of rank 1) of float");
+  return detail::make_scale_set<granularity::row, V, good>(scales);
+}
+template <class V>
+constexpr auto per_column_scales(const V& scales) {
+  constexpr bool good = detail::is_view_of<V, detail::any_element>(1, 1);
+  static_assert(good, "the scales of columns need to be a vector (a view of rank 1) of float");
+  return detail::make_scale_set<granularity::column, V, good>(scales);
 }
 /// One scale for each run of `group` elements along axis `Axis`; the last run may be shorter.
-template <int Axis, class T, class S, int U>
-constexpr auto per_group_scales(const tensor<T, 2, S, U>& scales, index_t group) {
-  static_assert(Axis == 0 || Axis == 1, "groups run along axis 0 or axis 1");
+template <int Axis, class V>
+constexpr auto per_group_scales(const V& scales, index_t group) {
+  constexpr bool axis = Axis == 0 || Axis == 1, good = detail::is_view_of<V, detail::any_element>(2, 2);
+  static_assert(axis, "groups run along axis 0 or axis 1");
+  static_assert(!axis || good, "the scales of groups need to be a matrix (a view of rank 2) of float");
   constexpr granularity along = Axis == 0 ? granularity::group_0 : granularity::group_1;
-  return scale_set<along, tensor<T, 2, S, U>>{scales, group};
+  return detail::make_scale_set<along, V, axis && good>(scales, group);
 }
 
 /// Payload T is int8, uint8, e4m3, e5m2 or int4x2 (two elements along the unit axis, the lower index in the low

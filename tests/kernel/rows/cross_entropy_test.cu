@@ -215,12 +215,12 @@ TYPED_TEST(cross_entropy_rows, wrong_arguments_are_named_and_empty_ones_succeed)
   const auto t = view_on<TypeParam>(this->input(std::vector<std::int32_t>(4, 1)).data(), 4);
   const auto y = view_on<TypeParam>(out.data(), 4);
   EXPECT_EQ(cross_entropy(this->executor(), x, view_on<TypeParam>(t.data, 3), y).message(),
-            "bad shape: operand `targets`: has 3 elements, needs 4 (the rows of `logits`)");
+            "bad shape: cross_entropy: operand `targets`: has 3 elements, needs 4 (the rows of `logits`)");
   EXPECT_EQ(cross_entropy(this->executor(), x, t, view_on<TypeParam>(y.data, 1)).code(), errc::bad_shape);
   EXPECT_EQ(cross_entropy(this->executor(), x, t, y, view_on<TypeParam>(y.data, 4)).message(),
-            "overlap: operand `log_sum`: shares memory with `loss`, needs memory of its own");
+            "overlap: cross_entropy: operand `log_sum`: shares memory with `loss`, needs memory of its own");
   EXPECT_EQ(cross_entropy(this->executor(), view_on<TypeParam>(x.data, 4, 0), t, y).message(),
-            "bad shape: operand `logits`: has 0 columns, needs at least 1 class");
+            "bad shape: cross_entropy: operand `logits`: has 0 columns, needs at least 1 class");
   EXPECT_EQ(
       cross_entropy(this->executor(), x, view_on<TypeParam>(static_cast<const std::int32_t*>(nullptr), 4), y).code(),
       errc::null_pointer);

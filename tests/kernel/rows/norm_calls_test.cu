@@ -67,13 +67,13 @@ TYPED_TEST(norm_calls, shapes_nulls_and_options_are_named) {
   const auto y = view_on<TypeParam>(out.data(), 4, 6);
   const auto null = view_on<TypeParam>(static_cast<const float*>(nullptr), 6);
   EXPECT_EQ(rms_norm(this->executor(), x, view_on<TypeParam>(w.data, 5), y, 1e-5f).message(),
-            "bad shape: operand `weight`: has 5 elements, needs 6 (the columns of `x`)");
+            "bad shape: rms_norm: operand `weight`: has 5 elements, needs 6 (the columns of `x`)");
   EXPECT_EQ(rms_norm(this->executor(), x, null, y, 1e-5f).message(),
-            "null pointer: operand `weight`: data is null, needs 6 elements");
+            "null pointer: rms_norm: operand `weight`: data is null, needs 6 elements");
   EXPECT_EQ(add_rms_norm(this->executor(), x, view_on<TypeParam>(x.data, 3, 6), w, y, y, 1e-5f).message(),
-            "bad shape: operand `residual`: axis 0 has extent 3, needs 4 as in `x`");
+            "bad shape: add_rms_norm: operand `residual`: axis 0 has extent 3, needs 4 as in `x`");
   EXPECT_EQ(layer_norm(this->executor(), x, w, view_on<TypeParam>(w.data, 2), y, 1e-5f).message(),
-            "bad shape: operand `bias`: has 2 elements, needs 6 (the columns of `x`)");
+            "bad shape: layer_norm: operand `bias`: has 2 elements, needs 6 (the columns of `x`)");
   for (float bad : {-1e-5f, NAN, INFINITY}) {
     const status s = rms_norm(this->executor(), x, w, y, bad);
     EXPECT_EQ(s.code(), errc::bad_option);

@@ -68,7 +68,7 @@ status rms_norm_of(const Ex& ex, const X& x, const W& w, const Q& q, const Scale
   } else {
     using namespace rows;
     using code = typename Q::value_type;
-    using kind = norm_scales<Scales>;
+    using kind = scales_argument<Scales>;
     const auto& set = kind::of(scales);
     const auto rest = [&](auto place) {
       using scale = std::remove_pointer_t<decltype(place.data)>;
@@ -77,9 +77,9 @@ status rms_norm_of(const Ex& ex, const X& x, const W& w, const Q& q, const Scale
           {input_of(x)}, {shared_line(w), epsilon}, operand_of(q), place, {codes_of<code>(options).rule}};
     };
     if constexpr (kind::computed)
-      return run_one_of_two(ex, rest(place_of<kind::set::served>(set.scales)), count(x), length(x));
+      return run_one_of_two(ex, rest(place_of<kind::type::served>(set.scales)), count(x), length(x));
     else
-      return run_pinned<one_block, 8>(ex, "norm", rest(place_of_const<kind::set::served>(set.scales)), count(x),
+      return run_pinned<one_block, 8>(ex, "norm", rest(place_of_const<kind::type::served>(set.scales)), count(x),
                                       length(x));
   }
 }

@@ -364,9 +364,9 @@ TYPED_TEST(sampled_rows, wrong_arguments_are_named_and_empty_ones_succeed) {
   for (float bad : {-0.5f, NAN}) EXPECT_EQ(with({.top_p = bad}).code(), errc::bad_option);
   EXPECT_NE(with({.top_p = -0.5f}).message().find("`top_p`: saw -0.5"), std::string::npos);
   EXPECT_EQ(sample_rows(this->executor(), x, view_on<TypeParam>(out.data(), 3)).message(),
-            "bad shape: operand `out`: has 3 elements, needs 4 (the rows of `logits`)");
+            "bad shape: sample_rows: operand `out`: has 3 elements, needs 4 (the rows of `logits`)");
   EXPECT_EQ(sample_rows(this->executor(), view_on<TypeParam>(x.data, 4, 0), y).message(),
-            "bad shape: operand `logits`: has 0 columns, needs 1 to 2147483647");
+            "bad shape: sample_rows: operand `logits`: has 0 columns, needs 1 to 2147483647");
   EXPECT_EQ(sample_rows(this->executor(), view_on<TypeParam>(static_cast<const float*>(nullptr), 4, 3), y).code(),
             errc::null_pointer);
   for (index_t cols : {0, 3})

@@ -182,9 +182,9 @@ TYPED_TEST(masked_softmax, wrong_masks_are_named) {
   const auto y = view_on<TypeParam>(buffer.data(), 4, 6);
   const auto with = [&](const auto& mask) { return softmax(this->executor(), x, y, add_mask(mask)); };
   EXPECT_EQ(with(view_on<TypeParam>(buffer.data() + 50, 2, 6)).message(),
-            "bad shape: operand `mask`: axis 0 has extent 2, needs 1 or 4 as in `x`");
+            "bad shape: softmax: operand `mask`: axis 0 has extent 2, needs 1 or 4 as in `x`");
   EXPECT_EQ(with(view_on<TypeParam>(static_cast<const float*>(nullptr), 1, 6)).message(),
-            "null pointer: operand `mask`: data is null, needs 6 elements");
+            "null pointer: softmax: operand `mask`: data is null, needs 6 elements");
   EXPECT_EQ(with(view_on<TypeParam>(buffer.data() + 20, 1, 6)).code(), errc::overlap);
   EXPECT_TRUE(buffer.untouched());
   // ROW-23

@@ -304,9 +304,9 @@ TYPED_TEST(softmax_rows, wrong_arguments_are_named) {
   const auto x = view_on<TypeParam>(this->input(uniform<float>(24, 1)).data(), 4, 6);
   const auto y = view_on<TypeParam>(out.data(), 4, 6);
   EXPECT_EQ(softmax(this->executor(), x, view_on<TypeParam>(out.data(), 4, 5)).message(),
-            "bad shape: operand `out`: axis 1 has extent 5, needs 6 as in `x`");
+            "bad shape: softmax: operand `out`: axis 1 has extent 5, needs 6 as in `x`");
   EXPECT_EQ(softmax(this->executor(), view_on<TypeParam>(x.data, -4, 6), y).message(),
-            "bad shape: operand `x`: axis 0 has extent -4, needs at least 0");
+            "bad shape: softmax: operand `x`: axis 0 has extent -4, needs at least 0");
   EXPECT_EQ(softmax(this->executor(), x, y, {.scale = NAN}).code(), errc::bad_option);
   const index_t extents[] = {4, 6};
   for (const auto& strides : {std::array<index_t, 2>{0, 1}, {6, 0}, {5, 1}}) {

@@ -4,10 +4,14 @@
 #include <kiln/kernel/elementwise/check.hpp>
 #include <kiln/kernel/elementwise/tensor_map.hpp>
 #include <kiln/view/reshape.hpp>
+#include <kiln/view/sound.hpp>
 #include <string>
 #include <type_traits>
 
 namespace kiln::elementwise {
+
+/// Views may have any number of axes.
+inline constexpr int most_axes = 1 << 20;
 
 /// Gather reads at the places, otherwise writes there. Operand 0 of the nest is the view without places; operand 1 the
 /// one with them, in which the axis that they count along has stride 0; operand 2 the ids.
@@ -163,20 +167,22 @@ status move_indexed(const Executor& ex, const char* call, const From& from, cons
                    work);
 }
 
-/// What gather and scatter ask of their types.
+/// What gather and scatter ask of their types, once the operands themselves are sound.
 template <class Executor, int Axis, class From, class Ids, class To>
 struct indexed_call {
-  using id = typename Ids::value_type;
-  using from_type = typename From::value_type;
-  using to_type = typename To::value_type;
-  static constexpr bool here = in_memory_of<Executor, From, Ids, To>;
-  static constexpr bool writes = !std::is_const_v<typename To::element>;
-  static constexpr bool ranks = From::rank == To::rank && (Ids::rank == 1 || Ids::rank == To::rank);
-  static constexpr int axis = Axis < 0 ? Axis + To::rank : Axis;
-  static constexpr bool has_axis = axis >= 0 && axis < To::rank;
-  static constexpr bool integers = std::is_same_v<id, std::int32_t> || std::is_same_v<id, std::int64_t>;
-  static constexpr bool converts = stores_as<from_type, to_type>;
-  static constexpr bool good = here && writes && ranks && has_axis && integers && converts;
+  static constexpr int rank = kiln::detail::rank_of<From>;
+  static constexpr auto found = kiln::detail::first_fault<typename Executor::space>(
+      kiln::detail::reads<From, kiln::detail::any_element>(1, most_axes),
+      kiln::detail::reads<Ids, kiln::detail::elements_of<std::int32_t, std::int64_t>>(1, most_axes),
+      kiln::detail::writes<To, kiln::detail::any_element>(rank));
+  static constexpr bool listed = kiln::detail::rank_of<Ids> == 1 || kiln::detail::rank_of<Ids> == rank;
+  static constexpr int axis = Axis < 0 ? Axis + rank : Axis;
+  static constexpr bool has_axis = axis >= 0 && axis < rank;
+  static constexpr bool converts = [] {
+    if constexpr (found.none()) return stores_as<typename From::value_type, typename To::value_type>;
+    return true;
+  }();
+  static constexpr bool good = found.none() && listed && has_axis && converts;
 };
 
 }  // namespace kiln::elementwise

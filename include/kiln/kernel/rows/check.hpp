@@ -72,21 +72,6 @@ status check_in_place(const char* name, const A& out, const char* other, const B
               "`, needs to be the same view or apart from it");
 }
 
-/// Every view lies in the executor's memory.
-template <class Executor, class... Views>
-constexpr void check_spaces() {
-  static_assert(
-      (std::is_same_v<typename Executor::space, typename Views::space> && ...),
-      "the executor works on views of its own memory: kiln::host takes host_view, kiln::device takes device_view");
-}
-
-template <class T>
-constexpr void check_float() {
-  static_assert(std::is_same_v<std::remove_const_t<T>, float> || std::is_same_v<std::remove_const_t<T>, f16> ||
-                    std::is_same_v<std::remove_const_t<T>, bf16>,
-                "row kernels read and write float, f16 and bf16");
-}
-
 /// Bytes of a view's elements, for traces.
 template <class... Views>
 double bytes_of(const Views&... views) {

@@ -1,6 +1,7 @@
 #pragma once
 /// What the types of a quantising call have against them, told in one sentence before anything else is instantiated.
 #include <kiln/kernel/rows/quantise.hpp>
+#include <kiln/kernel/rows/sound.hpp>
 #include <kiln/view/quantised.hpp>
 
 namespace kiln::rows {
@@ -12,11 +13,9 @@ inline constexpr bool is_scale_set<scale_set<G, Scales, Zeros>> = true;
 
 enum class quantise_mistake {
   none,
+  reported,  ///< by whoever made the scales
   set,
-  numbers,
   codes,
-  rank,
-  axes,
   memory,
   scales,
   const_scales,
@@ -24,7 +23,8 @@ enum class quantise_mistake {
   zeros_of_floats,
   computed_zeros,
   zero_of_tensor,
-  served
+  served,
+  of_norm
 };
 
 /// One assertion for each mistake, on a plain value, so that the message is short.
@@ -32,13 +32,9 @@ template <quantise_mistake M>
 struct sound_quantise {
   static constexpr bool value = M == quantise_mistake::none;  // first, for clang leaves the class at a failed assertion
   static_assert(M != quantise_mistake::set, "the scales need to be a set, such as per_row_scales(scales)");
-  static_assert(M != quantise_mistake::numbers, "quantise reads float, f16 and bf16, and dequantise writes them");
   static_assert(M != quantise_mistake::codes, "codes are int8, uint8, e4m3 or e5m2");
-  static_assert(M != quantise_mistake::rank, "quantise takes views of rank 1 to 4");
-  static_assert(M != quantise_mistake::axes, "the numbers and their codes need the same number of axes");
-  static_assert(
-      M != quantise_mistake::memory,
-      "the executor works on views of its own memory: kiln::host takes host_view, kiln::device takes device_view");
+  static_assert(M != quantise_mistake::memory,
+                "the scales lie in another memory than the executor's: host takes host_view, device device_view");
   static_assert(M != quantise_mistake::scales, "scales are float");
   static_assert(M != quantise_mistake::const_scales,
                 "quantise writes the scales and zero points; pass given(scales) to use scales that are there");
@@ -51,13 +47,18 @@ struct sound_quantise {
   static_assert(
       M != quantise_mistake::served,
       "make_scales: the scales serve what the ranges were seen of: per_row_scales of per_row_ranges, and so on");
+  static_assert(M != quantise_mistake::of_norm,
+                "a norm computes per_row_scales, or takes given per_row_scales or a given per_tensor_scale, without "
+                "zero points");
 };
 
 /// `Written`: the set is an output. Nothing of a later line is looked at before the ones above it are sound.
 template <class Space, class Q, class Set, bool Written>
 constexpr quantise_mistake mistake_of_set() {
   using enum quantise_mistake;
-  if constexpr (!is_scale_set<Set>) {
+  if constexpr (std::is_same_v<Set, kiln::detail::wrong_scales>) {
+    return reported;
+  } else if constexpr (!is_scale_set<Set>) {
     return set;
   } else {
     using view = decltype(Set::scales);
@@ -90,25 +91,17 @@ constexpr quantise_mistake mistake_of_set() {
   }
 }
 
-/// `Numbers` and `Codes`: views of what is quantised, and into what.
-template <class Space, class Numbers, class Codes, class Set, bool Written>
-constexpr quantise_mistake mistake_of_quantise() {
+using code_elements = elements_of<std::int8_t, std::uint8_t, e4m3, e5m2>;
+
+/// Of a set of scales and the view of the codes that it goes with.
+template <class Space, class Codes, class Set, bool Written>
+constexpr quantise_mistake mistake_of_set_of() {
   using enum quantise_mistake;
-  using number = typename Numbers::value_type;
-  if constexpr (!std::is_same_v<number, float> && !std::is_same_v<number, f16> && !std::is_same_v<number, bf16>)
-    return numbers;
-  else if constexpr (Numbers::rank > 4)
-    return rank;
-  else if constexpr (Numbers::rank != Codes::rank)
-    return axes;
-  else if constexpr (!std::is_same_v<typename Numbers::space, Space> || !std::is_same_v<typename Codes::space, Space>)
-    return memory;
-  else if constexpr (constexpr auto found = mistake_of_set<Space, typename Codes::value_type, Set, Written>();
-                     found != none)
+  if constexpr (constexpr auto found = mistake_of_set<Space, typename Codes::value_type, Set, Written>(); found != none)
     return found;
-  else if constexpr (Written && Set::affine && Set::served == granularity::tensor) {
+  else if constexpr (Written && Set::affine && Set::served == granularity::tensor)
     return std::is_same_v<typename decltype(Set::zeros)::value_type, std::int32_t> ? none : zero_of_tensor;
-  } else
+  else
     return none;
 }
 
