@@ -1,6 +1,7 @@
 #pragma once
 /// What every public call returns: a code and a sentence that names the argument, the value seen and the value needed.
 #include <cstdint>
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -74,7 +75,13 @@ inline void append(std::string& s, const char* t) { s.append(t); }
 template <class I>
   requires std::is_arithmetic_v<I>
 void append(std::string& s, I i) {
-  s.append(std::to_string(i));
+  if constexpr (std::is_floating_point_v<I>) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.9g", static_cast<double>(i));  // 1e-9 and 1e300 as they are written
+    s.append(text);
+  } else {
+    s.append(std::to_string(i));
+  }
 }
 }  // namespace detail
 

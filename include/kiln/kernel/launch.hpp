@@ -7,6 +7,7 @@
 #include <cuda_runtime_api.h>
 
 #include <kiln/core/abi.hpp>
+#include <kiln/core/architectures.hpp>
 #include <kiln/core/executor.hpp>
 #include <kiln/core/types.hpp>
 #include <type_traits>
@@ -27,14 +28,7 @@ namespace detail {
 /// Whether all code of this build is for GPUs that have the library's instructions. A template, so that it is asked only
 /// where something is launched.
 template <class...>
-inline constexpr bool builds_for_8_0 = [] {
-#if defined(__CUDA_ARCH_LIST__)
-  constexpr int list[] = {__CUDA_ARCH_LIST__};
-  for (const int architecture : list)
-    if (architecture < 800) return false;
-#endif
-  return true;
-}();
+inline constexpr bool builds_for_8_0 = architectures(0, 800) == 0;
 }  // namespace detail
 
 inline constexpr index_t max_grid_x = 2147483647, max_grid_yz = 65535;

@@ -1,6 +1,7 @@
 #pragma once
 /// The configurations that a default call compiles, by element type and executor, each with its reason. Rates and overheads
 /// are measured on an H200 (docs/results), at about 1.7 GHz under load.
+#include <kiln/core/architectures.hpp>
 #include <kiln/kernel/gemm/arguments.hpp>
 #include <kiln/kernel/gemm/choose.hpp>
 #include <kiln/kernel/gemm/config.hpp>
@@ -47,26 +48,10 @@ inline constexpr bool hopper_multiplies = [] {
 }();
 
 /// Whether this build makes code for compute capability 9.0 at all. Whether it is code for 9.0a, the kernel tells at run time.
-inline constexpr bool builds_for_hopper = [] {
-#if defined(__CUDA_ARCH_LIST__)
-  constexpr int list[] = {__CUDA_ARCH_LIST__};
-  for (const int architecture : list)
-    if (architecture == 900) return true;
-#endif
-  return false;
-}();
+inline constexpr bool builds_for_hopper = architectures(900, 901) > 0;
 
 /// Whether it makes code for nothing else, so that other kernels serve only what Hopper's cannot.
-inline constexpr bool builds_only_for_hopper = [] {
-#if defined(__CUDA_ARCH_LIST__)
-  constexpr int list[] = {__CUDA_ARCH_LIST__};
-  for (const int architecture : list)
-    if (architecture != 900) return false;
-  return true;
-#else
-  return false;
-#endif
-}();
+inline constexpr bool builds_only_for_hopper = builds_for_hopper && architectures(900, 901) == architectures();
 
 /// Pairs of blocks along M share the loads of B, so that two tiles of rows read it once. Rates and overheads are fitted to the
 /// times of whole problems (docs/results), so they hold what the model leaves out: a card at its power limit, waves that drift.

@@ -1,6 +1,7 @@
 #pragma once
 /// Runs a row program over all rows, on either executor.
 #include <kiln/core/abi.hpp>
+#include <kiln/core/architectures.hpp>
 #include <kiln/core/executor.hpp>
 #include <kiln/core/status.hpp>
 #include <kiln/core/trace.hpp>
@@ -129,25 +130,9 @@ bool all_vectors(const Program& p, index_t length, int width) {
 namespace detail {
 /// Whether some code of this build is for GPUs with clusters, and some for those without.
 template <class...>
-inline constexpr bool builds_clusters = [] {
-#if defined(__CUDA_ARCH_LIST__)
-  constexpr int list[] = {__CUDA_ARCH_LIST__};
-  for (const int architecture : list)
-    if (architecture >= 900) return true;
-#endif
-  return false;
-}();
+inline constexpr bool builds_clusters = architectures(900) > 0;
 template <class...>
-inline constexpr bool builds_without_clusters = [] {
-#if defined(__CUDA_ARCH_LIST__)
-  constexpr int list[] = {__CUDA_ARCH_LIST__};
-  for (const int architecture : list)
-    if (architecture < 900) return true;
-  return false;
-#else
-  return true;
-#endif
-}();
+inline constexpr bool builds_without_clusters = architectures(0, 900) > 0 || architectures() == 0;
 }  // namespace detail
 
 inline namespace KILN_ABI {
