@@ -3,9 +3,9 @@
 /// Source: PTX ISA, "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "cp.async.bulk.commit_group / wait_group".
 ///
 /// One thread issues. Coordinates are in elements, innermost first, and may lie outside the tensor: loads give zero
-/// there, stores leave it alone. The innermost one falls on a multiple of 16 bytes, and those of stores are not negative:
-/// others end the kernel as an illegal instruction, as seen on an H200. Shared addresses are multiples of 128, under a
-/// swizzle of its `swizzle_alignment`.
+/// there, stores leave it alone. The innermost one falls on a multiple of 16 bytes, and those of stores are not
+/// negative: others end the kernel as an illegal instruction, as seen on an H200. Shared addresses are multiples of
+/// 128, under a swizzle of its `swizzle_alignment`.
 #include <cstdint>
 #include <kiln/arch/host/model.hpp>
 #include <kiln/arch/sm90/barrier.hpp>
@@ -34,98 +34,81 @@ KILN_DEVICE std::uint64_t l2_policy() {
   return policy;
 }
 
-#define KILN_TMA_LOAD(rank, coordinates, ...)                                                                 \
-  if constexpr (Multicast && Hint != l2_hint::none)                                                           \
-    asm volatile("cp.async.bulk.tensor." rank                                                                 \
-                 ".shared::cluster.global.tile.mbarrier::complete_tx::bytes"                                  \
-                 ".multicast::cluster.L2::cache_hint [%0], [%1, {" coordinates "}], [%2], %3, %4;" ::"r"(to), \
-                 "l"(map), "r"(bar), "h"(mask), "l"(l2_policy<Hint>()), __VA_ARGS__                           \
-                 : "memory");                                                                                 \
-  else if constexpr (Multicast)                                                                               \
-    asm volatile("cp.async.bulk.tensor." rank                                                                 \
-                 ".shared::cluster.global.tile.mbarrier::complete_tx::bytes"                                  \
-                 ".multicast::cluster [%0], [%1, {" coordinates "}], [%2], %3;" ::"r"(to),                    \
-                 "l"(map), "r"(bar), "h"(mask), "l"(std::uint64_t{0}), __VA_ARGS__                            \
-                 : "memory");                                                                                 \
-  else if constexpr (Hint != l2_hint::none)                                                                   \
-    asm volatile("cp.async.bulk.tensor." rank                                                                 \
-                 ".shared::cluster.global.tile.mbarrier::complete_tx::bytes"                                  \
-                 ".L2::cache_hint [%0], [%1, {" coordinates "}], [%2], %4;" ::"r"(to),                        \
-                 "l"(map), "r"(bar), "h"(mask), "l"(l2_policy<Hint>()), __VA_ARGS__                           \
-                 : "memory");                                                                                 \
-  else                                                                                                        \
-    asm volatile("cp.async.bulk.tensor." rank                                                                 \
-                 ".shared::cluster.global.tile.mbarrier::complete_tx::bytes"                                  \
-                 " [%0], [%1, {" coordinates "}], [%2];" ::"r"(to),                                           \
-                 "l"(map), "r"(bar), "h"(mask), "l"(std::uint64_t{0}), __VA_ARGS__                            \
-                 : "memory")
-
-/// Operands 0 to 4: destination, map, barrier, mask, policy; the coordinates follow.
-template <bool Multicast, l2_hint Hint, int Rank>
-KILN_DEVICE void load_box(std::uint32_t to, const void* map, std::uint32_t bar, std::uint16_t mask,
-                          const int (&c)[Rank]) {
-  if constexpr (Rank == 1) {
-    KILN_TMA_LOAD("1d", "%5", "r"(c[0]));
-  } else if constexpr (Rank == 2) {
-    KILN_TMA_LOAD("2d", "%5, %6", "r"(c[0]), "r"(c[1]));
-  } else if constexpr (Rank == 3) {
-    KILN_TMA_LOAD("3d", "%5, %6, %7", "r"(c[0]), "r"(c[1]), "r"(c[2]));
-  } else if constexpr (Rank == 4) {
-    KILN_TMA_LOAD("4d", "%5, %6, %7, %8", "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
-  } else {
-    KILN_TMA_LOAD("5d", "%5, %6, %7, %8, %9", "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]), "r"(c[4]));
+// Coordinates are operands 0 to 4 of each instruction, 0 behind the last; the others follow. `issue` makes the
+// instruction of one rank.
+#define KILN_TMA_OF_RANK(issue)        \
+  if constexpr (Rank == 1) {           \
+    issue("1d", "%0");                 \
+  } else if constexpr (Rank == 2) {    \
+    issue("2d", "%0, %1");             \
+  } else if constexpr (Rank == 3) {    \
+    issue("3d", "%0, %1, %2");         \
+  } else if constexpr (Rank == 4) {    \
+    issue("4d", "%0, %1, %2, %3");     \
+  } else {                             \
+    issue("5d", "%0, %1, %2, %3, %4"); \
   }
-}
+#define KILN_TMA_COORDINATES "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]), "r"(c[4])
+
+/// Operands 5 to 9: destination, map, barrier, mask, policy.
+template <int Rank, bool Multicast, l2_hint Hint>
+KILN_DEVICE void load_box(std::uint32_t to, const void* map, std::uint32_t bar, std::uint16_t mask, const int (&c)[5]) {
+#define KILN_TMA_LOAD(rank, options, at, operands, policy)                                                      \
+  asm volatile("cp.async.bulk.tensor." rank ".shared::cluster.global.tile.mbarrier::complete_tx::bytes" options \
+               " [%5], [%6, {" at "}], [%7]" operands ";" ::KILN_TMA_COORDINATES,                               \
+               "r"(to), "l"(map), "r"(bar), "h"(mask), "l"(policy)                                              \
+               : "memory")
+#define KILN_TMA_PLAIN(rank, at) KILN_TMA_LOAD(rank, "", at, "", std::uint64_t{0})
+#define KILN_TMA_HINT(rank, at) KILN_TMA_LOAD(rank, ".L2::cache_hint", at, ", %9", l2_policy<Hint>())
+#define KILN_TMA_MULTICAST(rank, at) KILN_TMA_LOAD(rank, ".multicast::cluster", at, ", %8", std::uint64_t{0})
+#define KILN_TMA_BOTH(rank, at) \
+  KILN_TMA_LOAD(rank, ".multicast::cluster.L2::cache_hint", at, ", %8, %9", l2_policy<Hint>())
+  if constexpr (Multicast && Hint != l2_hint::none) {
+    KILN_TMA_OF_RANK(KILN_TMA_BOTH)
+  } else if constexpr (Multicast) {
+    KILN_TMA_OF_RANK(KILN_TMA_MULTICAST)
+  } else if constexpr (Hint != l2_hint::none) {
+    KILN_TMA_OF_RANK(KILN_TMA_HINT)
+  } else {
+    KILN_TMA_OF_RANK(KILN_TMA_PLAIN)
+  }
 #undef KILN_TMA_LOAD
-
-#define KILN_TMA_STORE(rank, coordinates, ...)                                                                    \
-  if constexpr (Reduce)                                                                                           \
-    asm volatile("cp.reduce.async.bulk.tensor." rank ".global.shared::cta.add.tile.bulk_group [%1, {" coordinates \
-                 "}], [%0];" ::"r"(from),                                                                         \
-                 "l"(map), __VA_ARGS__                                                                            \
-                 : "memory");                                                                                     \
-  else                                                                                                            \
-    asm volatile("cp.async.bulk.tensor." rank ".global.shared::cta.tile.bulk_group [%1, {" coordinates            \
-                 "}], [%0];" ::"r"(from),                                                                         \
-                 "l"(map), __VA_ARGS__                                                                            \
-                 : "memory")
-
-template <bool Reduce, int Rank>
-KILN_DEVICE void store_box(std::uint32_t from, const void* map, const int (&c)[Rank]) {
-  if constexpr (Rank == 1) {
-    KILN_TMA_STORE("1d", "%2", "r"(c[0]));
-  } else if constexpr (Rank == 2) {
-    KILN_TMA_STORE("2d", "%2, %3", "r"(c[0]), "r"(c[1]));
-  } else if constexpr (Rank == 3) {
-    KILN_TMA_STORE("3d", "%2, %3, %4", "r"(c[0]), "r"(c[1]), "r"(c[2]));
-  } else if constexpr (Rank == 4) {
-    KILN_TMA_STORE("4d", "%2, %3, %4, %5", "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
-  } else {
-    KILN_TMA_STORE("5d", "%2, %3, %4, %5, %6", "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]), "r"(c[4]));
-  }
+#undef KILN_TMA_PLAIN
+#undef KILN_TMA_HINT
+#undef KILN_TMA_MULTICAST
+#undef KILN_TMA_BOTH
 }
-#undef KILN_TMA_STORE
-#endif
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define KILN_TMA_PREFETCH(rank, coordinates, ...) \
-  asm volatile("cp.async.bulk.prefetch.tensor." rank ".L2.global.tile [%0, {" coordinates "}];" ::"l"(map), __VA_ARGS__)
+template <int Rank, bool Reduce>
+KILN_DEVICE void store_box(std::uint32_t from, const void* map, const int (&c)[5]) {
+#define KILN_TMA_ADD(rank, at)                                                                         \
+  asm volatile("cp.reduce.async.bulk.tensor." rank ".global.shared::cta.add.tile.bulk_group [%6, {" at \
+               "}], [%5];" ::KILN_TMA_COORDINATES,                                                     \
+               "r"(from), "l"(map)                                                                     \
+               : "memory")
+#define KILN_TMA_STORE(rank, at)                                                            \
+  asm volatile("cp.async.bulk.tensor." rank ".global.shared::cta.tile.bulk_group [%6, {" at \
+               "}], [%5];" ::KILN_TMA_COORDINATES,                                          \
+               "r"(from), "l"(map)                                                          \
+               : "memory")
+  if constexpr (Reduce) {
+    KILN_TMA_OF_RANK(KILN_TMA_ADD)
+  } else {
+    KILN_TMA_OF_RANK(KILN_TMA_STORE)
+  }
+#undef KILN_TMA_ADD
+#undef KILN_TMA_STORE
+}
 
 template <int Rank>
-KILN_DEVICE void prefetch_box(const void* map, const int (&c)[Rank]) {
-  if constexpr (Rank == 1) {
-    KILN_TMA_PREFETCH("1d", "%1", "r"(c[0]));
-  } else if constexpr (Rank == 2) {
-    KILN_TMA_PREFETCH("2d", "%1, %2", "r"(c[0]), "r"(c[1]));
-  } else if constexpr (Rank == 3) {
-    KILN_TMA_PREFETCH("3d", "%1, %2, %3", "r"(c[0]), "r"(c[1]), "r"(c[2]));
-  } else if constexpr (Rank == 4) {
-    KILN_TMA_PREFETCH("4d", "%1, %2, %3, %4", "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
-  } else {
-    KILN_TMA_PREFETCH("5d", "%1, %2, %3, %4, %5", "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]), "r"(c[4]));
-  }
-}
+KILN_DEVICE void prefetch_box(const void* map, const int (&c)[5]) {
+#define KILN_TMA_PREFETCH(rank, at) \
+  asm volatile("cp.async.bulk.prefetch.tensor." rank ".L2.global.tile [%5, {" at "}];" ::KILN_TMA_COORDINATES, "l"(map))
+  KILN_TMA_OF_RANK(KILN_TMA_PREFETCH)
 #undef KILN_TMA_PREFETCH
+}
+#undef KILN_TMA_OF_RANK
+#undef KILN_TMA_COORDINATES
 #endif
 
 template <class Map, class... I>
@@ -148,21 +131,23 @@ KILN_FN void tma_load([[maybe_unused]] scope<Where, 1> thread, const tensor_map<
     twin::sm().copy_in(detail::host_copy(map, to, &full.word, 0, thread.first, false, at...));
   } else {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    const int c[sizeof...(I)] = {static_cast<int>(at)...};
-    detail::load_box<false, Hint>(shared_address(to), &map, shared_address(&full), 0, c);
+    const int c[5] = {static_cast<int>(at)...};
+    detail::load_box<sizeof...(I), false, Hint>(shared_address(to), &map, shared_address(&full), 0, c);
 #endif
   }
 }
 
-/// Has the L2 fetch the box at these coordinates; what lies outside the tensor is left out. Nothing waits for it and nothing is
-/// read, so it may come before the data are written.
+/// Has the L2 fetch the box at these coordinates; what lies outside the tensor is left out. Nothing waits for it and
+/// nothing is read, so it may come before the data are written.
 template <class Where, class... I>
-KILN_FN void tma_prefetch_box(scope<Where, 1>, [[maybe_unused]] const tensor_map<Where>& map, [[maybe_unused]] I... at) {
-  static_assert(sizeof...(I) >= 1 && sizeof...(I) <= 5, "tma_prefetch_box: one coordinate for each dimension of the map");
+KILN_FN void tma_prefetch_box(scope<Where, 1>, [[maybe_unused]] const tensor_map<Where>& map,
+                              [[maybe_unused]] I... at) {
+  static_assert(sizeof...(I) >= 1 && sizeof...(I) <= 5,
+                "tma_prefetch_box: one coordinate for each dimension of the map");
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   if constexpr (!scope<Where, 1>::host) {
-    const int c[sizeof...(I)] = {static_cast<int>(at)...};
-    detail::prefetch_box(&map, c);
+    const int c[5] = {static_cast<int>(at)...};
+    detail::prefetch_box<sizeof...(I)>(&map, c);
   }
 #endif
 }
@@ -178,8 +163,8 @@ KILN_FN void tma_load_multicast([[maybe_unused]] scope<Where, 1> thread, const t
     twin::sm().copy_in(detail::host_copy(map, to, &full.word, ctas, thread.first, false, at...));
   } else {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    const int c[sizeof...(I)] = {static_cast<int>(at)...};
-    detail::load_box<true, Hint>(shared_address(to), &map, shared_address(&full), ctas, c);
+    const int c[5] = {static_cast<int>(at)...};
+    detail::load_box<sizeof...(I), true, Hint>(shared_address(to), &map, shared_address(&full), ctas, c);
 #endif
   }
 }
@@ -194,8 +179,8 @@ KILN_FN void tma_store([[maybe_unused]] scope<Where, 1> thread, const tensor_map
     twin::sm().copy_out(detail::host_copy(map, from, nullptr, 0, thread.first, false, at...));
   } else {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    const int c[sizeof...(I)] = {static_cast<int>(at)...};
-    detail::store_box<false>(shared_address(from), &map, c);
+    const int c[5] = {static_cast<int>(at)...};
+    detail::store_box<sizeof...(I), false>(shared_address(from), &map, c);
 #endif
   }
 }
@@ -209,8 +194,8 @@ KILN_FN void tma_reduce_add([[maybe_unused]] scope<Where, 1> thread, const tenso
     twin::sm().copy_out(detail::host_copy(map, from, nullptr, 0, thread.first, true, at...));
   } else {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    const int c[sizeof...(I)] = {static_cast<int>(at)...};
-    detail::store_box<true>(shared_address(from), &map, c);
+    const int c[5] = {static_cast<int>(at)...};
+    detail::store_box<sizeof...(I), true>(shared_address(from), &map, c);
 #endif
   }
 }
