@@ -71,8 +71,8 @@ void save_logits(const options& o, const config& c, session& model) {
   const auto wrong = std::find_if(logits.begin(), logits.end(), [](float x) { return !std::isfinite(x); });
   if (wrong != logits.end()) {
     const std::int64_t at = wrong - logits.begin();
-    fail(o.logits.string(), ": the logit of token ", at % c.vocabulary, " at position ", at / c.vocabulary, " is ", *wrong,
-         ", which is not finite");
+    fail(o.logits.string(), ": the logit of token ", at % c.vocabulary, " at position ", at / c.vocabulary, " is ",
+         *wrong, ", which is not finite");
   }
 }
 

@@ -30,8 +30,8 @@ class model_session final : public session {
     if (count <= 0 || prompts.empty()) return answers;
     std::size_t longest = 0;
     for (const sequence& prompt : prompts) longest = std::max(longest, prompt.size());
-    auto cache =
-        forward_.make_cache(static_cast<kiln::index_t>(prompts.size()), static_cast<kiln::index_t>(longest) + count - 1);
+    auto cache = forward_.make_cache(static_cast<kiln::index_t>(prompts.size()),
+                                     static_cast<kiln::index_t>(longest) + count - 1);
 
     std::vector<sequence> next = prompts;
     for (int step = 0; step < count; ++step) {

@@ -77,7 +77,8 @@ inline options parse_options(int argc, const char* const* argv) {
   if (!where.empty()) o.where = where == "host" ? place::host : place::device;
   if (!type.empty()) o.type = type == "f32" ? number::f32 : type == "bf16" ? number::bf16 : number::f16;
   if (theta_option->count() > 0) {
-    if (!(theta > 0 && theta <= std::numeric_limits<float>::max())) fail("--rope-theta: ", theta, ", needs a number above 0 that float32 holds");
+    if (!(theta > 0 && theta <= std::numeric_limits<float>::max()))
+      fail("--rope-theta: ", theta, ", needs a number above 0 that float32 holds");
     o.rope_theta = theta;
   }
   if (o.prompts.empty() && !o.demo) fail("no prompt: give --tokens 1,2,3 or --demo");

@@ -1,7 +1,8 @@
 #pragma once
 /// Scaled dot-product attention, softmax(scale * Q K^T) V, in one kernel that never stores the scores.
 ///
-///     status s = attention(device(stream), q, k, v, out, {.mask = causal::bottom_right}, key_lengths(lengths), log_sum_exp(lse));
+///     status s = attention(device(stream), q, k, v, out, {.mask = causal::bottom_right}, key_lengths(lengths),
+///                          log_sum_exp(lse));
 ///
 /// | view            | shape                           | elements                                     |
 /// |-----------------|---------------------------------|----------------------------------------------|
@@ -13,14 +14,14 @@
 /// | `key_lengths`   | [batch]                         | int32; keys of each sequence that are valid  |
 /// | `query_lengths` | [batch]                         | int32; queries of each sequence              |
 ///
-/// Strides are free. A view whose dim axis is contiguous, and whose address and other strides are multiples of 16 bytes, is
-/// read in vectors; others element by element, slower. `dim` and `dim_v` are 0 to 256. Head h reads key/value head
-/// h / (heads / kv_heads). `k` and `v` may be a cache: `keys` is its capacity, and what lies behind a length is never used.
-/// A key that a query does not see does not reach its result, not even as NaN.
+/// Strides are free. A view whose dim axis is contiguous, and whose address and other strides are multiples of 16
+/// bytes, is read in vectors; others element by element, slower. `dim` and `dim_v` are 0 to 256. Head h reads key/value
+/// head h / (heads / kv_heads). `k` and `v` may be a cache: `keys` is its capacity, and what lies behind a length is
+/// never used. A key that a query does not see does not reach its result, not even as NaN.
 ///
-/// Accumulation and statistics are float32; for f16 and bf16 on the device the weights (at most 1) are rounded to the element
-/// type before they meet V. `out` is rounded once. A query that sees no key gives 0 and log-sum-exp -inf. The bits of a
-/// sequence's result depend neither on the batch around it nor on how its queries are split over calls.
+/// Accumulation and statistics are float32; for f16 and bf16 on the device the weights (at most 1) are rounded to the
+/// element type before they meet V. `out` is rounded once. A query that sees no key gives 0 and log-sum-exp -inf. The
+/// bits of a sequence's result depend neither on the batch around it nor on how its queries are split over calls.
 #include <cmath>
 #include <optional>
 
@@ -42,16 +43,17 @@ struct attention_options {
   mask_choice mask;              ///< causal::none, causal::bottom_right or causal::top_left: there is no default
 };
 
-/// Option of `attention`: how many keys of each sequence are valid, int32 [batch], 0 to `keys`. The host executor refuses
-/// others; the device, whose memory the call cannot read, takes them as the nearest of the two.
+/// Option of `attention`: how many keys of each sequence are valid, int32 [batch], 0 to `keys`. The host executor
+/// refuses others; the device, whose memory the call cannot read, takes them as the nearest of the two.
 template <class V>
 constexpr auto key_lengths(const V& v) {
   static_assert(attn::is_lengths<V>, "key_lengths takes a view of int32 of rank 1: [batch]");
   if constexpr (attn::is_lengths<V>) return attn::key_lengths_of<V>{v};
   else return attn::no_option{};
 }
-/// Option of `attention`: how many queries of each sequence there are, int32 [batch], 0 to `queries`; rows of `out` and of the
-/// log-sum-exp behind them are left as they are. Causal masks count from the lengths. Out of range: as for `key_lengths`.
+/// Option of `attention`: how many queries of each sequence there are, int32 [batch], 0 to `queries`; rows of `out` and
+/// of the log-sum-exp behind them are left as they are. Causal masks count from the lengths. Out of range: as for
+/// `key_lengths`.
 template <class V>
 constexpr auto query_lengths(const V& v) {
   static_assert(attn::is_lengths<V>, "query_lengths takes a view of int32 of rank 1: [batch]");
@@ -98,8 +100,12 @@ trace::launch_record record_of(const Arguments& p, const char* schedule) {
                                           "online softmax, causal mask, log-sum-exp",
                                           "online softmax, causal mask, ragged lengths",
                                           "online softmax, causal mask, ragged lengths, log-sum-exp"};
-  const int which = (p.mask == causal::none ? 0 : 4) + (p.key_lengths.data != nullptr || p.query_lengths.data != nullptr ? 2 : 0) + (p.lse.data != nullptr ? 1 : 0);
-  const auto bytes = [](const auto& view) { return static_cast<double>(view.size()) * static_cast<double>(sizeof(*view.data)); };
+  const int which = (p.mask == causal::none ? 0 : 4) +
+                    (p.key_lengths.data != nullptr || p.query_lengths.data != nullptr ? 2 : 0) +
+                    (p.lse.data != nullptr ? 1 : 0);
+  const auto bytes = [](const auto& view) {
+    return static_cast<double>(view.size()) * static_cast<double>(sizeof(*view.data));
+  };
   return {.program = "attention",
           .schedule = schedule,
           .fused = fused[which],
@@ -113,17 +119,20 @@ status run_first(const Executor& ex, Arguments& p, table<First, Rest...>) {
   const int dim = max_of(p.head_dim, p.value_dim);
   if (dim > First::dim) {
     if constexpr (sizeof...(Rest) > 0) return run_first(ex, p, table<Rest...>{});
-    return fail(errc::unsupported, "attention: this configuration takes a head_dim of at most ", First::dim, ", `q` and `v` have ", p.head_dim, " and ", p.value_dim);
+    return fail(errc::unsupported, "attention: this configuration takes a head_dim of at most ", First::dim,
+                ", `q` and `v` have ", p.head_dim, " and ", p.value_dim);
   } else {
     using chosen = kernel<Arguments, First>;
     p.row_tiles = ceil_div<index_t>(p.q.extents[1] * p.group, First::rows);
-    trace::scope watch(ex, trace::on() ? record_of(p, First::is_sm80 ? "multistage, sm80" : "serial, simt") : trace::launch_record{});
+    trace::scope watch(
+        ex, trace::on() ? record_of(p, First::is_sm80 ? "multistage, sm80" : "serial, simt") : trace::launch_record{});
     return watch.done(run<chosen>(ex, p, p.row_tiles * p.k.extents[2] * p.q.extents[0]));
   }
 }
 
 template <class Config, class Executor, class Q, class K, class V, class Out, class... Options>
-status check_and_run(const Executor& ex, const Q& q, const K& k, const V& v, const Out& out, const attention_options& options, const Options&... more) {
+status check_and_run(const Executor& ex, const Q& q, const K& k, const V& v, const Out& out,
+                     const attention_options& options, const Options&... more) {
   constexpr given has{times_given<option::key_lengths, Options...>, times_given<option::query_lengths, Options...>,
                       times_given<option::log_sum_exp, Options...>};
   arguments<typename Q::value_type, typename Out::value_type, typename Executor::space> p{};
@@ -145,26 +154,31 @@ status check_and_run(const Executor& ex, const Q& q, const K& k, const V& v, con
 
 }  // namespace attn
 
-/// out = softmax(scale * q k^T) v for each sequence and head; see the top of this file. The options behind the first are
-/// `key_lengths`, `query_lengths` and `log_sum_exp`, each at most once, in any order. `Config` pins an `attention_config`.
+/// out = softmax(scale * q k^T) v for each sequence and head; see the top of this file. The options behind the first
+/// are `key_lengths`, `query_lengths` and `log_sum_exp`, each at most once, in any order. `Config` pins an
+/// `attention_config`.
 ///
 /// No elements in `out`: success, nothing written. No keys: zeros, and log-sum-exp -inf.
-/// Errors: bad_shape, null_pointer, bad_alignment (of an element), bad_stride (`out` or the log-sum-exp visits an address twice),
-/// overlap (`out` with k, v or a part of q), bad_option (scale, mask, lengths on the host), unsupported (head_dim; a GPU for
-/// which no code was built), protocol (a checked host run), cuda_error. Each is returned before anything is launched.
+/// Errors: bad_shape, null_pointer, bad_alignment (of an element), bad_stride (`out` or the log-sum-exp visits an
+/// address twice), overlap (`out` with k, v or a part of q), bad_option (scale, mask, lengths on the host), unsupported
+/// (head_dim; a GPU for which no code was built), protocol (a checked host run), cuda_error. Each is returned before
+/// anything is launched.
 template <class Config = automatic, class Executor, class Q, class K, class V, class Out, class... Options>
   requires(executor<Executor> || is_tensor_v<Executor> || is_tensor_v<Q>)  // without an executor it says so
-status attention(const Executor& ex, const Q& q, const K& k, const V& v, const Out& out, const attention_options& options, const Options&... more) {
+status attention(const Executor& ex, const Q& q, const K& k, const V& v, const Out& out,
+                 const attention_options& options, const Options&... more) {
   constexpr attn::attention_mistake mistake = attn::mistake_of_types<Config, Executor, Q, K, V, Out, Options...>();
   static_assert(attn::sound_attention<mistake>::value);
-  if constexpr (mistake == attn::attention_mistake::none) return attn::check_and_run<Config>(ex, q, k, v, out, options, more...);
+  if constexpr (mistake == attn::attention_mistake::none)
+    return attn::check_and_run<Config>(ex, q, k, v, out, options, more...);
   else return {};
 }
 
 /// A call without a mask says what is missing.
 template <class Config = automatic, executor Executor, class Q, class K, class V, class Out>
 status attention(const Executor&, const Q&, const K&, const V&, const Out&) {
-  static_assert(attn::sound_attention<is_tensor_v<Out> ? attn::attention_mistake::no_mask : attn::attention_mistake::views>::value);
+  using enum attn::attention_mistake;
+  static_assert(attn::sound_attention<(is_tensor_v<Out> ? no_mask : views)>::value);
   return {};
 }
 

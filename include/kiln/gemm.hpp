@@ -8,17 +8,17 @@
 /// int8, uint8 with an exact int32 accumulator, which wraps past 2^31. Strides and alignment are free. Sinks: store,
 /// reduce_rows, reduce_columns.
 ///
-/// Hopper multiplies 8-bit operands only where K runs along memory in both, at 16-byte multiples. Others are served by the
-/// kernels for 8.0; weights that are used often are copied once, `b` being [k, n] with k along memory:
+/// Hopper multiplies 8-bit operands only where K runs along memory in both, at 16-byte multiples. Others are served by
+/// the kernels for 8.0; weights that are used often are copied once, `b` being [k, n] with k along memory:
 ///
 ///     auto b = transposed(pitched(device_view(packed, n, k), pitch));  // pitch: k, rounded up to a multiple of 16
 ///     status s = copy(device(stream), w, b);                           // copy.hpp; w is [k, n], row-major
 ///
 /// A zero extent of the output is a success with nothing launched; with k = 0 the sinks get accumulators of 0.
 ///
-/// `gemm<config<...>>` pins a configuration (kernel/gemm/config.hpp). One with warp_specialized runs on the host as well if
-/// <kiln/arch/host/driver.hpp> is included before the call. `host.with_checks()` watches shared memory: a race or a wait
-/// that is missing is a status of code protocol.
+/// `gemm<config<...>>` pins a configuration (kernel/gemm/config.hpp). One with warp_specialized runs on the host as
+/// well if <kiln/arch/host/driver.hpp> is included before the call. `host.with_checks()` watches shared memory: a race
+/// or a wait that is missing is a status of code protocol.
 ///
 /// Errors: bad_shape, bad_stride, bad_alignment, null_pointer, overlap (an output shares memory with `a`, `b` or partly
 /// with what the epilogue reads), workspace_too_small, unsupported (a pinned configuration, or a GPU for which no code
@@ -101,7 +101,9 @@ struct gemm_types {
   static constexpr gemm_mistake first = [] {
     if constexpr (operands != gemm_mistake::none) return operands;
     else if constexpr (!(holds<check_of<Sinks>> && ...)) return gemm_mistake::reported;
-    else return mistake_of_config<Config, decltype(gemm_arguments_of(std::declval<A>(), std::declval<B>(), std::declval<Sinks>()...))>();
+    else
+      return mistake_of_config<Config, decltype(gemm_arguments_of(std::declval<A>(), std::declval<B>(),
+                                                                  std::declval<Sinks>()...))>();
   }();
 };
 

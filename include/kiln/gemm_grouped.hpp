@@ -5,16 +5,18 @@
 ///                          gemm_problem(a1, b1, store(d1, acc + per_column(bias1)))};
 ///     status s = gemm_grouped(device(stream, workspace), problems);
 ///
-/// Each problem is what one call of `gemm` takes: operands, also batched or `dual`, any strides and alignment, any sinks with
-/// views of its own. All problems of a list have the same types, and so the same layouts and epilogue; extents, strides and
-/// addresses differ. One with a zero extent of the output is left out, one with k = 0 gets accumulators of 0.
+/// Each problem is what one call of `gemm` takes: operands, also batched or `dual`, any strides and alignment, any
+/// sinks with views of its own. All problems of a list have the same types, and so the same layouts and epilogue;
+/// extents, strides and addresses differ. One with a zero extent of the output is left out, one with k = 0 gets
+/// accumulators of 0.
 ///
-/// The list and its extents are read on the host, before anything is launched, and may go away after the call. On the device
-/// it is written to the executor's workspace by small kernels on the stream, about 4 KB each, so a captured graph needs nothing
-/// of the host's. `plan_gemm_grouped(problems).workspace_size()` says how many bytes that takes; the host executor needs none.
+/// The list and its extents are read on the host, before anything is launched, and may go away after the call. On the
+/// device it is written to the executor's workspace by small kernels on the stream, about 4 KB each, so a captured
+/// graph needs nothing of the host's. `plan_gemm_grouped(problems).workspace_size()` says how many bytes that takes;
+/// the host executor needs none.
 ///
-/// The kernels are those of the block-wide schedules, which read a list from memory; Hopper's has its tensor maps from the
-/// host, one set a launch, so on that GPU, too, a list takes the kernel for 8.0, and `explain()` says so. Each
+/// The kernels are those of the block-wide schedules, which read a list from memory; Hopper's has its tensor maps from
+/// the host, one set a launch, so on that GPU, too, a list takes the kernel for 8.0, and `explain()` says so. Each
 /// reduction of each problem takes one more small launch.
 ///
 /// Errors: those of `gemm`, with the number of the problem in front; null_pointer (a list without memory), bad_shape (a
@@ -38,7 +40,8 @@ template <class Config, class Problem, class Space>
 constexpr gemm_mistake mistake_of_list() {
   if constexpr (std::is_same_v<Problem, no_plan>) return gemm_mistake::reported;
   else if constexpr (!is_grouped_problem<Problem>) return gemm_mistake::not_a_problem;
-  else if constexpr (!std::is_same_v<Space, typename decltype(Problem::arguments_type::a)::space>) return gemm_mistake::executor_space;
+  else if constexpr (!std::is_same_v<Space, typename decltype(Problem::arguments_type::a)::space>)
+    return gemm_mistake::executor_space;
   else if constexpr (is_config_v<Config>) {
     if constexpr (Config::hopper) return gemm_mistake::grouped_hopper;
     else return mistake_of_config<Config, typename Problem::arguments_type>();
@@ -66,11 +69,14 @@ auto gemm_problem(const A& a, const B& b, const Sinks&... sinks) {
 template <class Config = automatic, class Problem>
 auto plan_gemm_grouped(const Problem* problems, index_t count) {
   constexpr gemm_mistake mistake = [] {
-    if constexpr (detail::is_grouped_problem<Problem>) return detail::mistake_of_list<Config, Problem, typename decltype(Problem::arguments_type::a)::space>();
-    else return detail::mistake_of_list<Config, Problem, host_space>();
+    if constexpr (detail::is_grouped_problem<Problem>)
+      return detail::mistake_of_list<Config, Problem, typename decltype(Problem::arguments_type::a)::space>();
+    else
+      return detail::mistake_of_list<Config, Problem, host_space>();
   }();
   static_assert(detail::sound_gemm<mistake>::value);
-  if constexpr (mistake == gemm_mistake::none) return grouped_plan<Config, typename Problem::arguments_type>(problems, count);
+  if constexpr (mistake == gemm_mistake::none)
+    return grouped_plan<Config, typename Problem::arguments_type>(problems, count);
   else return detail::no_plan{};
 }
 template <class Config = automatic, class List>
@@ -85,7 +91,8 @@ template <class Config = automatic, executor Executor, class Problem>
 status gemm_grouped(const Executor& ex, const Problem* problems, index_t count) {
   constexpr gemm_mistake mistake = detail::mistake_of_list<Config, Problem, typename Executor::space>();
   static_assert(detail::sound_gemm<mistake>::value);
-  if constexpr (mistake == gemm_mistake::none) return grouped_plan<Config, typename Problem::arguments_type>(problems, count).run(ex);
+  if constexpr (mistake == gemm_mistake::none)
+    return grouped_plan<Config, typename Problem::arguments_type>(problems, count).run(ex);
   else return {};
 }
 template <class Config = automatic, executor Executor, class List>

@@ -18,7 +18,9 @@ namespace user {
 struct wrapped {
   __half value;
 };
-__host__ __device__ inline wrapped operator+(wrapped a, wrapped b) { return {__half(__half2float(a.value) + __half2float(b.value))}; }
+__host__ __device__ inline wrapped operator+(wrapped a, wrapped b) {
+  return {__half(__half2float(a.value) + __half2float(b.value))};
+}
 }  // namespace user
 
 #include "every_header_backwards.hpp"

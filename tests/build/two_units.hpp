@@ -1,5 +1,6 @@
 #pragma once
-/// Included by two translation units of one program, which differ in the name KILN_UNIT alone. Each calls the same GEMM.
+/// Included by two translation units of one program, which differ in the name KILN_UNIT alone. Each calls the same
+/// GEMM.
 #include <cstdio>
 
 #include "every_header.hpp"
@@ -34,7 +35,9 @@ int KILN_UNIT() {
     for (int p = 0; p < k; ++p) a[i][p] = a_at(i, p);
   for (int p = 0; p < k; ++p)
     for (int j = 0; j < n; ++j) b[p][j] = b_at(p, j);
-  if (status s = gemm(host, host_view(&a[0][0], m, k), host_view(&b[0][0], k, n), store(host_view(&d[0][0], m, n), acc)); !s) {
+  if (status s =
+          gemm(host, host_view(&a[0][0], m, k), host_view(&b[0][0], k, n), store(host_view(&d[0][0], m, n), acc));
+      !s) {
     std::printf("host: %s\n", s.message().c_str());
     return 1;
   }

@@ -6,7 +6,8 @@ int main() {
 #ifdef KILN_FAIL
   const auto sink = kiln::store(kiln::host_view(out, 2, 2), relu(kiln::acc + kiln::host_view(bias, 2)));
 #else
-  const auto sink = kiln::store(kiln::host_view(out, 2, 2), relu(kiln::acc + kiln::per_column(kiln::host_view(bias, 2))));
+  const auto sink =
+      kiln::store(kiln::host_view(out, 2, 2), relu(kiln::acc + kiln::per_column(kiln::host_view(bias, 2))));
 #endif
   return sink.check(1, 2, 2).ok() ? 0 : 1;
 }

@@ -8,8 +8,16 @@ float f[64 * 64];
 
 int main() {
 #ifdef KILN_FAIL
-  return gemm<config<tile<128, 64, 128>, stages<2>, warp_specialized>>(host, host_view(h, 64, 64), transposed(host_view(h, 64, 64)), store(host_view(f, 64, 64), acc)).ok() ? 0 : 1;
+  return gemm<config<tile<128, 64, 128>, stages<2>, warp_specialized>>(
+             host, host_view(h, 64, 64), transposed(host_view(h, 64, 64)), store(host_view(f, 64, 64), acc))
+                 .ok()
+             ? 0
+             : 1;
 #else
-  return gemm<config<tile<128, 64, 64>, stages<2>, warp_specialized>>(host, host_view(h, 64, 64), transposed(host_view(h, 64, 64)), store(host_view(f, 64, 64), acc)).ok() ? 0 : 1;
+  return gemm<config<tile<128, 64, 64>, stages<2>, warp_specialized>>(
+             host, host_view(h, 64, 64), transposed(host_view(h, 64, 64)), store(host_view(f, 64, 64), acc))
+                 .ok()
+             ? 0
+             : 1;
 #endif
 }

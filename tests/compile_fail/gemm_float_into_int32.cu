@@ -7,8 +7,15 @@ std::int32_t i[64 * 64];
 
 int main() {
 #ifdef KILN_FAIL
-  return gemm(host, host_view(q, 64, 64), transposed(host_view(q, 64, 64)), store(host_view(i, 64, 64), acc * 0.5f)).ok() ? 0 : 1;
+  return gemm(host, host_view(q, 64, 64), transposed(host_view(q, 64, 64)), store(host_view(i, 64, 64), acc * 0.5f))
+                 .ok()
+             ? 0
+             : 1;
 #else
-  return gemm(host, host_view(q, 64, 64), transposed(host_view(q, 64, 64)), store(host_view(i, 64, 64), round_to<std::int32_t>(acc * 0.5f))).ok() ? 0 : 1;
+  return gemm(host, host_view(q, 64, 64), transposed(host_view(q, 64, 64)),
+              store(host_view(i, 64, 64), round_to<std::int32_t>(acc * 0.5f)))
+                 .ok()
+             ? 0
+             : 1;
 #endif
 }

@@ -9,6 +9,7 @@ int main() {
 #ifdef KILN_FAIL
   return gemm(device{}, host_view(f, 64, 64), host_view(f, 64, 64), store(host_view(f, 64, 64), acc)).ok() ? 0 : 1;
 #else
-  return gemm(device{}, device_view(f, 64, 64), device_view(f, 64, 64), store(device_view(f, 64, 64), acc)).ok() ? 0 : 1;
+  return gemm(device{}, device_view(f, 64, 64), device_view(f, 64, 64), store(device_view(f, 64, 64), acc)).ok() ? 0
+                                                                                                                 : 1;
 #endif
 }

@@ -6,8 +6,16 @@ float f[64 * 64];
 
 int main() {
 #ifdef KILN_FAIL
-  return gemm<config<tile<64, 96, 32>, warp_tile<32, 48>>>(host, host_view(h, 64, 64), host_view(h, 64, 64), store(host_view(f, 64, 64), acc)).ok() ? 0 : 1;
+  return gemm<config<tile<64, 96, 32>, warp_tile<32, 48>>>(host, host_view(h, 64, 64), host_view(h, 64, 64),
+                                                           store(host_view(f, 64, 64), acc))
+                 .ok()
+             ? 0
+             : 1;
 #else
-  return gemm<config<tile<64, 64, 32>, warp_tile<32, 32>>>(host, host_view(h, 64, 64), host_view(h, 64, 64), store(host_view(f, 64, 64), acc)).ok() ? 0 : 1;
+  return gemm<config<tile<64, 64, 32>, warp_tile<32, 32>>>(host, host_view(h, 64, 64), host_view(h, 64, 64),
+                                                           store(host_view(f, 64, 64), acc))
+                 .ok()
+             ? 0
+             : 1;
 #endif
 }

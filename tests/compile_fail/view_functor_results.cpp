@@ -11,6 +11,7 @@ struct both {
 
 int main() {
   float x[6] = {}, y[6] = {}, z[6] = {};
-  const auto s = kiln::transform(kiln::host, kiln::host_view(x, 6), kiln::outputs(kiln::host_view(y, 6), kiln::host_view(z, 6)), both{});
+  const auto s = kiln::transform(kiln::host, kiln::host_view(x, 6),
+                                 kiln::outputs(kiln::host_view(y, 6), kiln::host_view(z, 6)), both{});
   return s.ok() ? 0 : 1;
 }

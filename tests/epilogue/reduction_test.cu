@@ -65,8 +65,8 @@ class reductions : public on_matrix<E> {
 TYPED_TEST_SUITE(reductions, executors, executor_names);
 
 /// Reference in float64 over integers, so every order gives the same sum.
-std::vector<double> reference(const std::vector<double>& x, index_t batch, index_t m, index_t n, bool rows, double start,
-                              double (*fold)(double, double)) {
+std::vector<double> reference(const std::vector<double>& x, index_t batch, index_t m, index_t n, bool rows,
+                              double start, double (*fold)(double, double)) {
   std::vector<double> r(static_cast<std::size_t>(batch * (rows ? m : n)), start);
   for (index_t b = 0; b < batch; ++b)
     for (index_t i = 0; i < m; ++i)

@@ -70,7 +70,8 @@ TEST(GlmConfig, RopeParametersWinOverTheRoot) {
     return glm::parse_config(R"({"model_type": "glm", "head_dim": 64, )" + text + "}");
   };
   const auto inner = rope(R"("rope_theta": 1, "partial_rotary_factor": 0.5,
-                             "rope_parameters": {"rope_type": "default", "rope_theta": 1000000, "partial_rotary_factor": 0.25})");
+                             "rope_parameters": {"rope_type": "default", "rope_theta": 1000000,
+                                                 "partial_rotary_factor": 0.25})");
   EXPECT_EQ(inner.rope_theta, 1000000.0);
   EXPECT_EQ(inner.rotary_dim, 16);
   const auto mixed =
@@ -92,7 +93,8 @@ TEST(GlmConfig, ReadsTheRemoteCodeLayout) {
   const auto c = glm::parse_config(
       R"({"model_type": "chatglm", "padded_vocab_size": 65024, "hidden_size": 4096, "ffn_hidden_size": 13696,
     "num_layers": 28, "num_attention_heads": 32, "kv_channels": 128, "seq_length": 8192, "layernorm_epsilon": 1e-05,
-    "multi_query_attention": true, "multi_query_group_num": 2, "add_qkv_bias": true, "rope_ratio": 500, "eos_token_id": 2})");
+    "multi_query_attention": true, "multi_query_group_num": 2, "add_qkv_bias": true, "rope_ratio": 500,
+    "eos_token_id": 2})");
   EXPECT_EQ(c.names, glm::naming::chatglm);
   EXPECT_EQ(c.vocabulary, 65024);
   EXPECT_EQ(c.layers, 28);
@@ -120,7 +122,8 @@ TEST(GlmConfig, NamesTheKeyAndTheValueThatIsWrong) {
   EXPECT_TRUE(says(with(R"("rope_scaling": {"type": "linear"})"), "\"type\" is \"linear\""));
   EXPECT_TRUE(says(with(R"("num_attention_heads": 6, "num_key_value_heads": 4)"), "multiple of the 4"));
   EXPECT_TRUE(says(with(R"("head_dim": 10)"), "rotary width is 5"));
-  EXPECT_TRUE(says(with(R"("partial_rotary_factor": 1.5)"), "\"partial_rotary_factor\" is 1.5, needs a number above 0"));
+  EXPECT_TRUE(
+      says(with(R"("partial_rotary_factor": 1.5)"), "\"partial_rotary_factor\" is 1.5, needs a number above 0"));
   EXPECT_TRUE(says(with(R"("partial_rotary_factor": 1e300)"), "\"partial_rotary_factor\" is 1e+300"));
   EXPECT_TRUE(says(with(R"("rope_theta": 1e301)"), "\"rope_theta\" is 1e+301, needs a number above 0 that float32"));
   EXPECT_TRUE(says(with(R"("rms_norm_eps": 1e39)"), "\"rms_norm_eps\" is 1e+39"));

@@ -1,5 +1,5 @@
-// The middle model has every tile of a product full, and more layers; its weights are made here. Decoding is quick on the
-// device; on the host a few tokens show the same.
+// The middle model has every tile of a product full, and more layers; its weights are made here. Decoding is quick on
+// the device; on the host a few tokens show the same.
 #include "tests/glm/model.hpp"
 #include "tests/support/executors.hpp"
 

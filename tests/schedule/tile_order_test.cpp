@@ -14,8 +14,10 @@ namespace {
   std::vector<int> seen(order.count());
   for (std::uint32_t i = 0; i < order.count(); ++i) {
     const tile_index t = order.at(i);
-    if (t.batch >= order.batches || t.row >= order.rows || t.col >= order.cols) return ::testing::AssertionFailure() << i << " lies outside the grid";
-    if (++seen[(t.batch * order.rows + t.row) * order.cols + t.col] > 1) return ::testing::AssertionFailure() << i << " repeats a tile";
+    if (t.batch >= order.batches || t.row >= order.rows || t.col >= order.cols)
+      return ::testing::AssertionFailure() << i << " lies outside the grid";
+    if (++seen[(t.batch * order.rows + t.row) * order.cols + t.col] > 1)
+      return ::testing::AssertionFailure() << i << " repeats a tile";
   }
   return ::testing::AssertionSuccess();
 }
@@ -25,7 +27,8 @@ TEST(tile_order, each_tile_comes_once) {
     for (std::uint32_t cols = 1; cols <= 9; ++cols)
       for (std::uint32_t batches = 1; batches <= 3; ++batches)
         for (std::uint32_t band = 1; band <= rows + 2; ++band)
-          ASSERT_TRUE(covers({rows, cols, batches, band})) << rows << " x " << cols << " x " << batches << " in bands of " << band;
+          ASSERT_TRUE(covers({rows, cols, batches, band}))
+              << rows << " x " << cols << " x " << batches << " in bands of " << band;
 }
 
 TEST(tile_order, neighbours_in_the_order_share_a_band) {
@@ -64,7 +67,8 @@ TEST(best_band, is_at_least_one_and_no_higher_than_the_grid) {
       }
 }
 
-// 132 tiles of 128 x 128 read least when they form a square of 11 or 12 rows; tiles twice as wide as high want more rows.
+// 132 tiles of 128 x 128 read least when they form a square of 11 or 12 rows; tiles twice as wide as high want more
+// rows.
 TEST(best_band, is_near_a_square) {
   const std::uint32_t square = best_band(64, 64, 132, 128, 128), tall = best_band(64, 64, 132, 128, 256);
   EXPECT_GE(square, 10u);

@@ -40,7 +40,8 @@ std::vector<std::vector<part_of_tile>> parts_of(const work_order& w) {
 }
 
 void expect_complete(const work_order& w) {
-  SCOPED_TRACE(::testing::Message() << w.tiles.count() << " tiles of " << w.steps << " steps, " << w.workers << " workers, " << w.streamed << " streamed");
+  SCOPED_TRACE(::testing::Message() << w.tiles.count() << " tiles of " << w.steps << " steps, " << w.workers
+                                    << " workers, " << w.streamed << " streamed");
   auto of = parts_of(w);
   for (std::uint32_t tile = 0; tile < w.tiles.count(); ++tile) {
     auto& parts = of[tile];

@@ -9,8 +9,8 @@
 ///       EXPECT_EQ(d.values(), expected);               // synchronises first; TearDown checks all guards
 ///     }
 ///
-/// As C++ the test runs on the host, compiled by nvcc on the host and on the device; there it skips, and says why, where no
-/// GPU can run it.
+/// As C++ the test runs on the host, compiled by nvcc on the host and on the device; there it skips, and says why,
+/// where no GPU can run it.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -102,7 +102,8 @@ class on_executor : public ::testing::Test {
 
 }  // namespace kiln::test
 
-/// Declares a typed test suite over all executors; a fixture of one's own derives from kiln::test::on_executor<E> instead.
+/// Declares a typed test suite over all executors; a fixture of one's own derives from kiln::test::on_executor<E>
+/// instead.
 #define KILN_ON_EXECUTORS(suite)                                \
   template <class E>                                            \
   class suite : public kiln::test::on_executor<E> {};           \

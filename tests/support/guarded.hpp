@@ -1,6 +1,6 @@
 #pragma once
-/// Buffers with guards on both sides. A read outside an input sees NaN (or a huge integer), so it shows in the result; a
-/// write outside an output changes a sentinel. Under address sanitizer both end the test at the access itself.
+/// Buffers with guards on both sides. A read outside an input sees NaN (or a huge integer), so it shows in the result;
+/// a write outside an output changes a sentinel. Under address sanitizer both end the test at the access itself.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -47,7 +47,9 @@ class guarded_buffer {
  protected:
   /// `misalign` shifts the first element by so many elements from a 256-byte boundary.
   guarded_buffer(std::size_t count, std::size_t misalign, unsigned char guard, unsigned char inside)
-      : count_(count), offset_(guard_bytes + misalign * sizeof(T)), before_(offset_ + count * sizeof(T) + guard_bytes, guard) {
+      : count_(count),
+        offset_(guard_bytes + misalign * sizeof(T)),
+        before_(offset_ + count * sizeof(T) + guard_bytes, guard) {
     if (count != 0) std::memset(before_.data() + offset_, inside, count * sizeof(T));
     base_ = static_cast<unsigned char*>(memory<Space>::allocate(before_.size()));
   }

@@ -17,9 +17,11 @@ TEST(DebugDeathTest, an_access_outside_a_view_ends_the_program_with_its_name) {
   EXPECT_EQ(&v(2, 3), data + 11);
   EXPECT_DEATH(v(3, 0) = 1, "kiln: `weights`: coordinates \\(3, 0\\): axis 0 has extent 3");
   EXPECT_DEATH(v(0, -1) = 1, "`weights`: coordinates \\(0, -1\\): axis 1 has extent 4");
-  EXPECT_DEATH(transposed(v)(3, 3) = 1, "`weights`: coordinates \\(3, 3\\): axis 1 has extent 3") << "views made from it keep the name";
+  EXPECT_DEATH(transposed(v)(3, 3) = 1, "`weights`: coordinates \\(3, 3\\): axis 1 has extent 3")
+      << "views made from it keep the name";
   EXPECT_DEATH(pick<0>(slice(v, 1, 1, 3), 0)(2) = 1, "`weights`: coordinates \\(2\\): axis 0 has extent 2");
-  EXPECT_DEATH((void)named(v, "a name that is longer than what a view has room for")(9, 9), "`a name that is longer t`");
+  EXPECT_DEATH((void)named(v, "a name that is longer than what a view has room for")(9, 9),
+               "`a name that is longer t`");
   EXPECT_DEATH((void)host_view(data, 12)(12), "`view`: coordinates \\(12\\)");
 }
 

@@ -63,7 +63,8 @@ TYPED_TEST(gemm_views, halves_and_rows_of_a_matrix_keep_its_pitch) {
     return d.values();
   };
   const auto left = multiply(slice(v, 1, 0, 16), 16), right = multiply(slice(v, 1, 16, 32), 16);
-  const auto some = multiply(slice(slice(v, 1, 0, 16), 0, 3, 10), 7), odd = multiply(strided<0>(slice(v, 1, 0, 16), 3), 6);
+  const auto some = multiply(slice(slice(v, 1, 0, 16), 0, 3, 10), 7),
+             odd = multiply(strided<0>(slice(v, 1, 0, 16), 3), 6);
   for (std::size_t i = 0; i < 16; ++i)
     for (std::size_t j = 0; j < 16; ++j) {
       EXPECT_EQ(left[i * 16 + j], static_cast<float>(i));
@@ -85,7 +86,8 @@ TYPED_TEST(gemm_views, corner_of_a_small_matrix_times_its_last_column) {
   const auto& a = this->input(m);
   auto& d = this->template output<float>(3);
   const auto v = slice(view_on<E>(a.data(), 4, 4), 0, 0, 3);
-  ASSERT_TRUE(gemm(this->executor(), slice(v, 1, 0, 3), slice(v, 1, 3, 4), store(view_on<E>(d.data(), 3, 1), acc)).ok());
+  ASSERT_TRUE(
+      gemm(this->executor(), slice(v, 1, 0, 3), slice(v, 1, 3, 4), store(view_on<E>(d.data(), 3, 1), acc)).ok());
   const auto result = d.values();
   for (std::size_t i = 0; i < 3; ++i) {
     double sum = 0, magnitude = 0;
@@ -108,7 +110,8 @@ void row_of_odd_stride(auto& test, auto executor) {
   const auto& w = test.input(std::vector<T>(32 * 2048, value_of<T>(1)));
   auto& d = test.template output<float>(32);
   const auto row = with_unit<1>(view_on<E>(x.data(), {1, 2048}, {16384, 1}));
-  ASSERT_TRUE(gemm(executor, row, transposed(view_on<E>(w.data(), 32, 2048)), store(view_on<E>(d.data(), 1, 32), acc)).ok());
+  ASSERT_TRUE(
+      gemm(executor, row, transposed(view_on<E>(w.data(), 32, 2048)), store(view_on<E>(d.data(), 1, 32), acc)).ok());
   EXPECT_EQ(d.values(), std::vector<float>(32, 2048));
 }
 
@@ -125,14 +128,17 @@ TYPED_TEST(gemm_views, results_go_through_the_strides_of_their_view) {
   const auto& a = this->input(std::vector<float>{0, 1, 1, 1, 2, 1});
   const auto& b = this->input(std::vector<float>{10, 10, 10, 10, 10, 0, 1, 2, 3, 4});
   auto& d = this->template output<float>(15);
-  ASSERT_TRUE(gemm(this->executor(), view_on<E>(a.data(), 3, 2), view_on<E>(b.data(), 2, 5), store(transposed(view_on<E>(d.data(), 5, 3)), acc)).ok());
+  ASSERT_TRUE(gemm(this->executor(), view_on<E>(a.data(), 3, 2), view_on<E>(b.data(), 2, 5),
+                   store(transposed(view_on<E>(d.data(), 5, 3)), acc))
+                  .ok());
   const auto result = d.values();
   for (std::size_t j = 0; j < 5; ++j)
     for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(result[j * 3 + i], static_cast<float>(10 * i + j));
 
   auto& wide = this->template output<float>(3 * 14);
   const auto every_second = strided<1>(slice(view_on<E>(wide.data(), 3, 14), 1, 2, 12), 2);
-  ASSERT_TRUE(gemm(this->executor(), view_on<E>(a.data(), 3, 2), view_on<E>(b.data(), 2, 5), store(every_second, acc)).ok());
+  ASSERT_TRUE(
+      gemm(this->executor(), view_on<E>(a.data(), 3, 2), view_on<E>(b.data(), 2, 5), store(every_second, acc)).ok());
   const auto spread = wide.values();
   for (std::size_t i = 0; i < 3; ++i)
     for (std::size_t j = 0; j < 5; ++j) EXPECT_EQ(spread[i * 14 + 2 + 2 * j], static_cast<float>(10 * i + j));
@@ -151,7 +157,8 @@ TYPED_TEST(gemm_views, batches_step_by_their_own_strides) {
   const auto& b = this->input(bs);
   const auto& s = this->input(scales);
   auto& d = this->template output<float>(batch * m * n);
-  const auto scale = broadcast<-1>(view_on<E>(s.data(), batch, m), n);  // [batch, m, n], one for each row of each matrix
+  const auto scale =
+      broadcast<-1>(view_on<E>(s.data(), batch, m), n);  // [batch, m, n], one for each row of each matrix
   ASSERT_TRUE(gemm(this->executor(), view_on<E>(a.data(), batch, m, k), view_on<E>(b.data(), batch, k, n),
                    store(view_on<E>(d.data(), batch, m, n), acc * elem(scale))).ok());
   const auto result = d.values();
@@ -159,8 +166,10 @@ TYPED_TEST(gemm_views, batches_step_by_their_own_strides) {
     for (int i = 0; i < m; ++i)
       for (int j = 0; j < n; ++j) {
         float sum = 0;  // all integers below 2^24
-        for (int l = 0; l < k; ++l) sum += as[static_cast<std::size_t>((q * m + i) * k + l)] * bs[static_cast<std::size_t>((q * k + l) * n + j)];
-        EXPECT_EQ(result[static_cast<std::size_t>((q * m + i) * n + j)], sum * scales[static_cast<std::size_t>(q * m + i)]);
+        for (int l = 0; l < k; ++l)
+          sum += as[static_cast<std::size_t>((q * m + i) * k + l)] * bs[static_cast<std::size_t>((q * k + l) * n + j)];
+        EXPECT_EQ(result[static_cast<std::size_t>((q * m + i) * n + j)],
+                  sum * scales[static_cast<std::size_t>(q * m + i)]);
       }
 }
 

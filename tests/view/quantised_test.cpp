@@ -33,10 +33,12 @@ class quantised_views : public ::testing::Test {
 
 TEST_F(quantised_views, one_scale_for_the_tensor_a_row_or_a_column) {
   const auto q = host_view(payload.data(), m, n);
-  expect_all(quantised(q, per_tensor_scale(host_view(scales.data(), 1))), [&](int i, int j) { return s(0) * at(i, j); });
+  expect_all(quantised(q, per_tensor_scale(host_view(scales.data(), 1))),
+             [&](int i, int j) { return s(0) * at(i, j); });
   const auto rows = quantised(q, per_row_scales(host_view(scales.data(), m)));
   expect_all(rows, [&](int i, int j) { return s(i) * at(i, j); });
-  expect_all(quantised(q, per_column_scales(host_view(scales.data(), n))), [&](int i, int j) { return s(j) * at(i, j); });
+  expect_all(quantised(q, per_column_scales(host_view(scales.data(), n))),
+             [&](int i, int j) { return s(j) * at(i, j); });
   static_assert(decltype(rows)::served == granularity::row && !decltype(rows)::affine);
   EXPECT_EQ(rows.scales().data, scales.data());
   EXPECT_EQ(rows.payload().data, payload.data());
@@ -67,7 +69,8 @@ TEST_F(quantised_views, zero_points_are_subtracted_before_the_scale) {
   const auto q = host_view(payload.data(), m, n);
   const auto v = quantised(q, per_row_scales(host_view(scales.data(), m)).with_zero_points(host_view(zeros.data(), m)));
   static_assert(decltype(v)::affine);
-  expect_all(v, [&](int i, int j) { return s(i) * (at(i, j) - static_cast<float>(zeros[static_cast<std::size_t>(i)])); });
+  expect_all(v,
+             [&](int i, int j) { return s(i) * (at(i, j) - static_cast<float>(zeros[static_cast<std::size_t>(i)])); });
   EXPECT_EQ(v.zero_points().data, zeros.data());
 }
 
@@ -85,7 +88,8 @@ TEST_F(quantised_views, transposing_moves_scales_with_the_payload) {
   static_assert(decltype(t)::served == granularity::column && decltype(t)::unit_axis == 0);
   expect_flipped(quantised(q, per_column_scales(host_view(scales.data(), n))));
   expect_flipped(quantised(q, per_tensor_scale(host_view(scales.data(), 1))));
-  const auto g = expect_flipped(quantised(q, per_group_scales<1>(host_view(scales.data(), m, 4), 2).with_zero_points(host_view(zeros.data(), m, 4))));
+  const auto g = expect_flipped(quantised(
+      q, per_group_scales<1>(host_view(scales.data(), m, 4), 2).with_zero_points(host_view(zeros.data(), m, 4))));
   static_assert(decltype(g)::served == granularity::group_0);
 }
 
@@ -93,15 +97,20 @@ TEST_F(quantised_views, int4_pairs_lie_along_the_unit_axis) {
   std::vector<int4x2> packed(m * 4);
   const auto value = [](int i, int j) { return (i * 5 + j * 3) % 16 - 8; };
   for (int i = 0; i < m; ++i)
-    for (int b = 0; b < 4; ++b) packed[static_cast<std::size_t>(i * 4 + b)] = int4x2::make(value(i, 2 * b), value(i, 2 * b + 1));
-  const auto v = quantised_int4(host_view(packed.data(), m, 4), n, per_group_scales<1>(host_view(scales.data(), m, 2), 4));
+    for (int b = 0; b < 4; ++b)
+      packed[static_cast<std::size_t>(i * 4 + b)] = int4x2::make(value(i, 2 * b), value(i, 2 * b + 1));
+  const auto v =
+      quantised_int4(host_view(packed.data(), m, 4), n, per_group_scales<1>(host_view(scales.data(), m, 2), 4));
   static_assert(decltype(v)::packed);
   expect_all(v, [&](int i, int j) { return s(i * 2 + j / 4) * static_cast<float>(value(i, j)); });
   const auto t = transposed(v);
   for (int i = 0; i < m; ++i)
     for (int j = 0; j < n; ++j) EXPECT_EQ(t.stored(j, i), value(i, j));
   EXPECT_TRUE(check_quantised("w", t).ok());
-  EXPECT_EQ(check_quantised("w", quantised_int4(host_view(packed.data(), m, 4), 9, per_row_scales(host_view(scales.data(), m)))).code(), errc::bad_shape)
+  EXPECT_EQ(check_quantised(
+                "w", quantised_int4(host_view(packed.data(), m, 4), 9, per_row_scales(host_view(scales.data(), m))))
+                .code(),
+            errc::bad_shape)
       << "nine elements do not fit four bytes";
 }
 
@@ -122,14 +131,19 @@ TEST_F(quantised_views, scales_of_the_wrong_shape_are_named) {
          "operand `w`: axis 0 of its scales has extent 7, needs 3");
   expect(check_quantised("w", quantised(q, per_group_scales<1>(host_view(scales.data(), m, 2), 3))), errc::bad_shape,
          "axis 1 of its scales has extent 2, needs 3");
-  expect(check_quantised("w", quantised(q, per_group_scales<1>(host_view(scales.data(), m, 2), 0))), errc::bad_option, "groups of 0 elements");
-  expect(check_quantised("w", quantised(q, per_row_scales(host_view(static_cast<float*>(nullptr), m)))), errc::null_pointer, "its scales are null");
-  expect(check_quantised("w", quantised(q, per_row_scales(host_view(scales.data(), m)).with_zero_points(host_view(zeros.data(), 2)))),
-         errc::bad_shape, "axis 0 of its zero points has extent 2, needs 3");
+  expect(check_quantised("w", quantised(q, per_group_scales<1>(host_view(scales.data(), m, 2), 0))), errc::bad_option,
+         "groups of 0 elements");
+  expect(check_quantised("w", quantised(q, per_row_scales(host_view(static_cast<float*>(nullptr), m)))),
+         errc::null_pointer, "its scales are null");
+  expect(
+      check_quantised(
+          "w", quantised(q, per_row_scales(host_view(scales.data(), m)).with_zero_points(host_view(zeros.data(), 2)))),
+      errc::bad_shape, "axis 0 of its zero points has extent 2, needs 3");
   float* const apart = reinterpret_cast<float*>(reinterpret_cast<char*>(scales.data()) + 2);
   expect(check_quantised("w", quantised(q, per_row_scales(host_view(apart, m)))), errc::bad_alignment,
          "operand `w`: its scales are at an address that is 2 bytes past a multiple of their element's 4");
-  expect(check_quantised("w", quantised(slice(q, 0, 3, 1), per_row_scales(host_view(scales.data(), m)))), errc::bad_shape, "axis 0 has extent -1");
+  expect(check_quantised("w", quantised(slice(q, 0, 3, 1), per_row_scales(host_view(scales.data(), m)))),
+         errc::bad_shape, "axis 0 has extent -1");
 }
 
 }  // namespace

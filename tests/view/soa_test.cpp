@@ -39,7 +39,10 @@ struct particles {
   std::vector<float> x{0, 1, 2, 3}, y{10, 11, 12, 13}, z{20, 21, 22, 23};
   std::vector<float> v{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
   std::vector<f16> m{f16(1.0f), f16(2.0f), f16(3.0f), f16(4.0f)};
-  auto view() { return host_soa<position, const velocity, mass>({x.data(), y.data(), z.data()}, stacked<3>(v.data(), 4), m.data(), 4); }
+  auto view() {
+    return host_soa<position, const velocity, mass>({x.data(), y.data(), z.data()}, stacked<3>(v.data(), 4), m.data(),
+                                                    4);
+  }
 };
 
 TEST(soa_view, get_refers_to_the_arrays) {
@@ -79,7 +82,8 @@ TEST(soa_view, is_a_range_of_the_standard_library) {
   static_assert(std::input_iterator<decltype(p.begin())>);
   static_assert(std::ranges::input_range<decltype(p)>);
   float heaviest = 0;
-  std::ranges::for_each(p, [&](const auto& e) { heaviest = heaviest > get<mass>(e) ? heaviest : static_cast<float>(get<mass>(e)); });
+  std::ranges::for_each(
+      p, [&](const auto& e) { heaviest = heaviest > get<mass>(e) ? heaviest : static_cast<float>(get<mass>(e)); });
   EXPECT_EQ(heaviest, 4.0f);
 }
 
@@ -131,7 +135,8 @@ TEST(soa_view, views_are_zipped_and_iterated_in_step) {
   particles data;
   std::vector<double> force{1, 2, 3, 4};
   std::vector<std::int32_t> number{7, 8, 9, 10}, five(5);
-  const auto all = zipped(select<position, mass>(data.view()), host_soa<const double>(force.data(), 4), host_soa<label>(number.data(), 4));
+  const auto all = zipped(select<position, mass>(data.view()), host_soa<const double>(force.data(), 4),
+                          host_soa<label>(number.data(), 4));
   static_assert(std::is_same_v<decltype(all), const soa<position, mass, const double, label>>);
   for (auto [at, m, f, n] : slice(all, 1, 3)) {
     at[0] = m + static_cast<float>(f);
@@ -259,7 +264,8 @@ TEST(aos_view, layout_follows_the_rules_of_plain_structs) {
   };
   using fields = field_list<std::int8_t, double, std::int16_t, d2>;
   static_assert(fields::record_bytes == sizeof(odd) && fields::alignment == alignof(odd));
-  static_assert(fields::offset<1> == offsetof(odd, b) && fields::offset<2> == offsetof(odd, c) && fields::offset<3> == offsetof(odd, d));
+  static_assert(fields::offset<1> == offsetof(odd, b) && fields::offset<2> == offsetof(odd, c) &&
+                fields::offset<3> == offsetof(odd, d));
   static_assert(fields::useful_bytes == 1 + 8 + 2 + 8 && fields::components == 5);
 }
 

@@ -97,7 +97,8 @@ TEST(tensor_view, negative_bounds_and_axes_count_from_the_end) {
   EXPECT_EQ(&a(2, 7), &b(2, 7));
 }
 
-// VEW-05: what is wrong is refused, not clipped. permuted<0, 0> does not compile: tests/compile_fail/view_permuted_twice.cpp.
+// VEW-05: what is wrong is refused, not clipped. permuted<0, 0> does not compile:
+// tests/compile_fail/view_permuted_twice.cpp.
 TEST(tensor_view, wrong_slices_steps_and_picks_leave_a_view_that_calls_refuse) {
   std::vector<int> data(100);
   const auto v = host_view(data.data(), 10, 10);
@@ -211,11 +212,13 @@ TEST(tensor_view, offsets_are_64_bit) {
   EXPECT_EQ(host_view(none, {31, 12180, 12184}, {148401120, 12184, 1}).offset(30, 12179, 12183),
             30 * kiln::index_t{148401120} + 12179 * kiln::index_t{12184} + 12183);
   EXPECT_EQ(host_view(none, {32, 4}, {148401120, 1}).offset(31, 0), kiln::index_t{4600434720});
-  EXPECT_EQ(host_view(none, {3, 8}, {(kiln::index_t{1} << 31) + 64, 1}).offset(2, 7), (kiln::index_t{1} << 32) + 128 + 7);
+  EXPECT_EQ(host_view(none, {3, 8}, {(kiln::index_t{1} << 31) + 64, 1}).offset(2, 7),
+            (kiln::index_t{1} << 32) + 128 + 7);
   const auto cache = host_view(none, 1048577, 32, 128);
   EXPECT_EQ(cache.offset(1048576, 0, 0), kiln::index_t{4294967296});
   EXPECT_EQ(cache.size(), kiln::index_t{1048577} * 4096);
-  EXPECT_EQ(host_view(none, kiln::index_t{1} << 40, 3).offset((kiln::index_t{1} << 40) - 1, 2), (kiln::index_t{3} << 40) - 1);
+  EXPECT_EQ(host_view(none, kiln::index_t{1} << 40, 3).offset((kiln::index_t{1} << 40) - 1, 2),
+            (kiln::index_t{3} << 40) - 1);
 }
 
 // VEW-06: the stride of an axis with one element says nothing.

@@ -1,8 +1,8 @@
 #pragma once
 /// The inline namespace around kernels and their launchers.
 ///
-/// `__global__` templates have weak linkage, so two objects built for different architectures or Kiln versions would share
-/// one of their kernels. The version and the architecture list in the name keep them apart.
+/// `__global__` templates have weak linkage, so two objects built for different architectures or Kiln versions would
+/// share one of their kernels. The version and the architecture list in the name keep them apart.
 #include <kiln/version.hpp>
 
 #define KILN_CAT2_(a, b) a##_##b
@@ -26,7 +26,9 @@
              KILN_LIST_6, KILN_LIST_5, KILN_LIST_4, KILN_LIST_3, KILN_LIST_2, KILN_LIST_1, none)(__VA_ARGS__)
 
 #if defined(__CUDA_ARCH_LIST__)
-#define KILN_ABI KILN_CAT3(v, KILN_CAT3(KILN_VERSION_MAJOR, KILN_VERSION_MINOR, KILN_VERSION_PATCH), KILN_CAT2(sm, KILN_LIST(__CUDA_ARCH_LIST__)))
+#define KILN_ABI                                                                      \
+  KILN_CAT3(v, KILN_CAT3(KILN_VERSION_MAJOR, KILN_VERSION_MINOR, KILN_VERSION_PATCH), \
+            KILN_CAT2(sm, KILN_LIST(__CUDA_ARCH_LIST__)))
 #else
 #define KILN_ABI KILN_CAT3(v, KILN_CAT3(KILN_VERSION_MAJOR, KILN_VERSION_MINOR, KILN_VERSION_PATCH), host)
 #endif

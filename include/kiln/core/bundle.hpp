@@ -1,7 +1,8 @@
 #pragma once
 /// A tuple that the device can use: std::tuple's accessors are host functions without a special compiler flag.
 ///
-/// It crosses from host to device as a kernel parameter, so its layout is spelled with plain members: two compilers read it.
+/// It crosses from host to device as a kernel parameter, so its layout is spelled with plain members: two compilers
+/// read it.
 #include <type_traits>
 
 #include <kiln/core/macros.hpp>

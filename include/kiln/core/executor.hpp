@@ -17,7 +17,8 @@ struct host_space {};
 /// Memory that the device reaches.
 struct device_space {};
 
-/// Scratch memory of the caller. Never hidden: `workspace_size(...)` says how many bytes a call needs; 256-byte aligned.
+/// Scratch memory of the caller. Never hidden: `workspace_size(...)` says how many bytes a call needs; 256-byte
+/// aligned.
 struct workspace {
   void* data = nullptr;
   std::size_t bytes = 0;
@@ -33,7 +34,8 @@ struct host_executor {
 
   order steps = order::eager;
   std::uint64_t seed = 0;       ///< for order::random
-  bool checked = false;         ///< watch shared memory: races, missing fences, slots reused too early end the call with a report
+  /// Watch shared memory: races, missing fences, slots reused too early end the call with a report.
+  bool checked = false;
   workspace scratch{};
 
   constexpr host_executor with_order(order o, std::uint64_t s = 0) const {
@@ -50,8 +52,8 @@ struct host_executor {
 inline constexpr host_executor host{};
 
 #if defined(__CUDACC__)
-// In the namespace of the architectures, and so in the name of every function that takes one: objects built for different
-// architectures do not share the code that launches their kernels.
+// In the namespace of the architectures, and so in the name of every function that takes one: objects built for
+// different architectures do not share the code that launches their kernels.
 inline namespace KILN_ABI {
 
 /// A CUDA stream of the current device, with scratch memory that the caller owns until the stream has passed the call.
@@ -59,7 +61,8 @@ struct device {
   using space = device_space;
   static constexpr bool on_host = false;
 
-  constexpr device(cudaStream_t s = nullptr, workspace w = {}) : stream(s), scratch(w) {}  // NOLINT: a stream is an executor
+  constexpr device(cudaStream_t s = nullptr, workspace w = {})
+      : stream(s), scratch(w) {}  // NOLINT: a stream is an executor
 
   cudaStream_t stream;
   workspace scratch;

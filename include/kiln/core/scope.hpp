@@ -1,8 +1,8 @@
 #pragma once
 /// A scope: the threads that take a step together. The executor is part of its type.
 ///
-/// On the device `each` runs its body once, as this thread: the loop over threads is the hardware. On the host it is a real
-/// loop over all threads of the scope, and `fragments` hold what the registers of all these threads hold.
+/// On the device `each` runs its body once, as this thread: the loop over threads is the hardware. On the host it is a
+/// real loop over all threads of the scope, and `fragments` hold what the registers of all these threads hold.
 #include <type_traits>
 
 #include <kiln/core/macros.hpp>

@@ -73,7 +73,8 @@ std::string text_of_sink(const store_sink<View, E>& s) {
 template <reduction Op, reduced_axis Over, class View, class E>
 std::string text_of_sink(const reduction_sink<Op, Over, View, E>& s) {
   constexpr const char* names[] = {"sum", "mean", "max", "min", "amax"};
-  return std::string(names[static_cast<int>(Op)]) + (Over == reduced_axis::columns ? " of rows: " : " of columns: ") + text_of(s.expr);
+  return std::string(names[static_cast<int>(Op)]) + (Over == reduced_axis::columns ? " of rows: " : " of columns: ") +
+         text_of(s.expr);
 }
 
 }  // namespace detail

@@ -4,7 +4,8 @@
 ///
 /// A program for this schedule has `slot`, `scratch`, `state`, `threads` and
 ///     steps(p), begin(block, state), load(block, p, tile, step, slot), fetch(block, p, tile, slot, state),
-///     compute(block, p, tile, step, slot, state), compute_last(block, p, tile, state), finish(block, p, tile, state, scratch).
+///     compute(block, p, tile, step, slot, state), compute_last(block, p, tile, state), finish(block, p, tile, state,
+///     scratch).
 #include <kiln/arch/sm80.hpp>
 #include <kiln/schedule/tile_order.hpp>
 #include <kiln/tile/exchange.hpp>
@@ -20,8 +21,8 @@ struct ring_schedule {
     shared() = delete;
   };
 
-  /// One tile from first load to last store. Needs all threads of the block, and ends without a barrier of theirs: one comes
-  /// before the memory is used again.
+  /// One tile from first load to last store. Needs all threads of the block, and ends without a barrier of theirs: one
+  /// comes before the memory is used again.
   template <class Block>
   KILN_FN static void run(Block block, const typename Program::parameters& p, shared& memory, tile_index tile) {
     typename Program::template state<Block> state;

@@ -1,8 +1,8 @@
 #pragma once
-/// Tiles in several parts: each part's sums go to the workspace, and whoever finishes last adds them up, in the order of the
-/// parts. Nobody waits for anybody, so nothing hangs however blocks are scheduled, and the sum is the same in every run.
-/// A group that finds all others there keeps its own sums in registers, if that leaves the order as it is: as part 0, or as
-/// one of two, since addition commutes.
+/// Tiles in several parts: each part's sums go to the workspace, and whoever finishes last adds them up, in the order
+/// of the parts. Nobody waits for anybody, so nothing hangs however blocks are scheduled, and the sum is the same in
+/// every run. A group that finds all others there keeps its own sums in registers, if that leaves the order as it is:
+/// as part 0, or as one of two, since addition commutes.
 #include <cstdint>
 
 #include <kiln/arch/sm90/sync.hpp>
@@ -14,13 +14,13 @@ namespace kiln {
 /// In the workspace. Counters are zero before the launch.
 struct split_workspace {
   std::uint32_t* arrived = nullptr;  ///< [streamed tile][block of the cluster][group]
-  unsigned char* sums = nullptr;     ///< [worker][first or last part][block of the cluster][group][register / 4][thread]
+  unsigned char* sums = nullptr;  ///< [worker][first or last part][block of the cluster][group][register / 4][thread]
 };
 
 namespace detail {
 
-/// Adds `by`; what was there before. Orders the calling thread's earlier writes before it, for whoever sees the new value,
-/// and what it reads later behind it.
+/// Adds `by`; what was there before. Orders the calling thread's earlier writes before it, for whoever sees the new
+/// value, and what it reads later behind it.
 template <class Where>
 KILN_FN std::uint32_t count_up(scope<Where, 1>, std::uint32_t* counter, std::uint32_t by) {
 #if defined(__CUDA_ARCH__)
@@ -37,11 +37,12 @@ KILN_FN std::uint32_t count_up(scope<Where, 1>, std::uint32_t* counter, std::uin
 
 }  // namespace detail
 
-/// How many parts have arrived; adds `by` of one's own. All threads of the group get the number, what the group wrote to
-/// global memory before is seen by those who count later, and what those wrote who came before is seen after. `flag` is
-/// shared memory of the group, `name` a named barrier of its own.
+/// How many parts have arrived; adds `by` of one's own. All threads of the group get the number, what the group wrote
+/// to global memory before is seen by those who count later, and what those wrote who came before is seen after. `flag`
+/// is shared memory of the group, `name` a named barrier of its own.
 template <class Where>
-KILN_FN std::uint32_t count_parts(warpgroup_scope<Where> group, std::uint32_t* counter, std::uint32_t by, std::uint32_t& flag, int name) {
+KILN_FN std::uint32_t count_parts(warpgroup_scope<Where> group, std::uint32_t* counter, std::uint32_t by,
+                                  std::uint32_t& flag, int name) {
   sm90::named_sync<128>(group, name);
   sm90::one_thread(group, [&](auto thread) {
     if constexpr (warpgroup_scope<Where>::host) twin::note_write(&flag, 4, group.first);

@@ -1,14 +1,15 @@
 #pragma once
-/// Roles on Hopper: a loader warp, of which one lane issues, fills a ring of slots by TMA, warpgroups of consumers multiply from it, and the blocks
-/// stay for many tiles. The roles meet at two barriers a slot, `full` and `empty`, and nowhere else.
+/// Roles on Hopper: a loader warp, of which one lane issues, fills a ring of slots by TMA, warpgroups of consumers
+/// multiply from it, and the blocks stay for many tiles. The roles meet at two barriers a slot, `full` and `empty`, and
+/// nowhere else.
 ///
-/// A program for this schedule has `slot`, `scratch`, `state<Group>` with accumulators `acc`, `groups`, how many of them share
-/// a tile (`sharers`), the blocks of a cluster (`cluster_m` x `cluster_n`; those in one line of either axis share loads), whether
-/// sums are promoted after each slot (`promotes`, `promotes_in_turn`), `slot_bytes` and
-///     load(thread, p, tile, step, slot, full, rank), prefetch(thread, p, tile, step, rank), multiply(group, number, slot, acc, add), settle(acc) after a wait,
-///     finish(group, p, work, segment, state, scratch, flag, rank), end(group);
-///     to promote: clear(group, state), promote<Block>(group, state, acc);
-///     in turn: `blocks`, `partial<Group>`, multiply_blocks<First, Count>(group, number, slot, acc, add).
+/// A program for this schedule has `slot`, `scratch`, `state<Group>` with accumulators `acc`, `groups`, how many of
+/// them share a tile (`sharers`), the blocks of a cluster (`cluster_m` x `cluster_n`; those in one line of either axis
+/// share loads), whether sums are promoted after each slot (`promotes`, `promotes_in_turn`), `slot_bytes` and
+///     load(thread, p, tile, step, slot, full, rank), prefetch(thread, p, tile, step, rank), multiply(group, number,
+///     slot, acc, add), settle(acc) after a wait, finish(group, p, work, segment, state, scratch, flag, rank),
+///     end(group); to promote: clear(group, state), promote<Block>(group, state, acc); in turn: `blocks`,
+///     `partial<Group>`, multiply_blocks<First, Count>(group, number, slot, acc, add).
 /// `Where` is a parameter so that the host runs the same roles (arch/host/roles.hpp).
 #include <kiln/arch/sm90.hpp>
 #include <kiln/schedule/work_order.hpp>
@@ -42,11 +43,11 @@ struct warp_specialized_schedule {
     }
   }
 
-  /// The loader: waits for a slot to be empty everywhere it writes to, announces the bytes, starts the copies. A whole warp
-  /// walks, so that everything but the copies' issue is uniform.
+  /// The loader: waits for a slot to be empty everywhere it writes to, announces the bytes, starts the copies. A whole
+  /// warp walks, so that everything but the copies' issue is uniform.
   template <class Where>
-  KILN_FN static void load(scope<Where, 32> warp, const typename Program::parameters& p, const work_order& work, std::uint32_t worker,
-                           shared& memory) {
+  KILN_FN static void load(scope<Where, 32> warp, const typename Program::parameters& p, const work_order& work,
+                           std::uint32_t worker, shared& memory) {
     const int rank = cluster == 1 ? 0 : sm90::cluster_rank(warp);
     sm90::ring_position<Slots> at{0, 1};
     auto place = work.begin(worker);
@@ -68,16 +69,17 @@ struct warp_specialized_schedule {
         });
       }
     }
-    // Until the other blocks' last arrivals have come, which nobody else waits for: a block that has ended has no memory.
+    // Until the other blocks' last arrivals have come, which nobody else waits for: a block that has ended has no
+    // memory.
     if constexpr (cluster > 1)
       for (int slot = 0; slot < Slots; ++slot, at.next()) sm90::wait(warp, memory.empty[at.slot], at.parity);
   }
 
-  /// One consumer group. Two groups share each tile, or take tiles in turn (ping-pong), so that one multiplies while the other
-  /// finishes. A slot goes back when the product after it has been issued and its own is done.
+  /// One consumer group. Two groups share each tile, or take tiles in turn (ping-pong), so that one multiplies while
+  /// the other finishes. A slot goes back when the product after it has been issued and its own is done.
   template <class Where>
-  KILN_FN static void consume(warpgroup_scope<Where> group, const typename Program::parameters& p, const work_order& work,
-                              std::uint32_t worker, shared& memory) {
+  KILN_FN static void consume(warpgroup_scope<Where> group, const typename Program::parameters& p,
+                              const work_order& work, std::uint32_t worker, shared& memory) {
     const int number = sm90::uniform_warp(group) / 4 - 1, rank = cluster == 1 ? 0 : sm90::cluster_rank(group);
     sm90::wait_for_previous_kernel(group);
     typename Program::template state<warpgroup_scope<Where>> state;
@@ -93,7 +95,8 @@ struct warp_specialized_schedule {
           at.skip(s.steps);
           continue;
         }
-        // A barrier's parity tells only neighbouring phases apart, so a group looks at its slots when the other is through.
+        // A barrier's parity tells only neighbouring phases apart, so a group looks at its slots when the other is
+        // through.
         if (!first) sm90::named_sync<128 * groups>(group, turn_name + number);
       }
       const auto issued = [&] {
@@ -103,7 +106,9 @@ struct warp_specialized_schedule {
           if (work.next(peek, other)) sm90::named_arrive<128 * groups>(group, turn_name + turn);
         }
       };
-      if constexpr (Program::promotes_in_turn) multiply_in_turn(group, number, s.steps, at, memory, state, rank, issued, std::make_integer_sequence<int, Program::blocks>{});
+      if constexpr (Program::promotes_in_turn)
+        multiply_in_turn(group, number, s.steps, at, memory, state, rank, issued,
+                         std::make_integer_sequence<int, Program::blocks>{});
       else if constexpr (Program::promotes) multiply_promoted(group, number, s.steps, at, memory, state, rank, issued);
       else multiply(group, number, s.steps, at, memory, state, rank, issued);
       Program::finish(group, p, work, s, state, memory.scratch[number], memory.flag[number], rank);
@@ -115,7 +120,8 @@ struct warp_specialized_schedule {
   static constexpr int turn_name = 1 + groups;  ///< named barriers of the turns; those of the groups come before
 
   template <class Group, class State, class Issued>
-  KILN_FN static void multiply(Group group, int number, int steps, sm90::ring_position<Slots>& at, shared& memory, State& state, int rank, Issued issued) {
+  KILN_FN static void multiply(Group group, int number, int steps, sm90::ring_position<Slots>& at, shared& memory,
+                               State& state, int rank, Issued issued) {
     int held = -1;
     KILN_NO_UNROLL
     for (int step = 0; step < steps; ++step, at.next()) {
@@ -133,7 +139,8 @@ struct warp_specialized_schedule {
 
   /// Each slot's sums are added to registers while the next slot's products run; two sets of sums alternate.
   template <class Group, class State, class Issued>
-  KILN_FN static void multiply_promoted(Group group, int number, int steps, sm90::ring_position<Slots>& at, shared& memory, State& state, int rank, Issued issued) {
+  KILN_FN static void multiply_promoted(Group group, int number, int steps, sm90::ring_position<Slots>& at,
+                                        shared& memory, State& state, int rank, Issued issued) {
     State even, odd;
     const auto start = [&](State& into) {
       sm90::wait(group, memory.full[at.slot], at.parity);
@@ -174,8 +181,9 @@ struct warp_specialized_schedule {
 
   /// One set of partial sums for all blocks of rows in turn: what one group adds, the other's products hide.
   template <class Group, class State, class Issued, int... Block>
-  KILN_FN static void multiply_in_turn(Group group, int number, int steps, sm90::ring_position<Slots>& at, shared& memory, State& state, int rank,
-                                       Issued issued, std::integer_sequence<int, Block...>) {
+  KILN_FN static void multiply_in_turn(Group group, int number, int steps, sm90::ring_position<Slots>& at,
+                                       shared& memory, State& state, int rank, Issued issued,
+                                       std::integer_sequence<int, Block...>) {
     typename Program::template partial<Group> sums;
     Program::clear(group, state);
     KILN_NO_UNROLL

@@ -1,10 +1,10 @@
 #pragma once
-/// Who computes what when tiles are persistent: each worker (a block, or a cluster of them) walks a list of segments, a run of
-/// K steps of one tile each.
+/// Who computes what when tiles are persistent: each worker (a block, or a cluster of them) walks a list of segments, a
+/// run of K steps of one tile each.
 ///
-/// Tiles that fill whole waves are one segment each. What is left over, less than two tiles a worker, may be cut evenly along
-/// the steps of all these tiles, as one long ribbon (stream-K: Osama et al., 2023, arXiv 2301.03598): every worker then has
-/// the same number of steps, and a tile has one or more parts, computed by neighbouring workers.
+/// Tiles that fill whole waves are one segment each. What is left over, less than two tiles a worker, may be cut evenly
+/// along the steps of all these tiles, as one long ribbon (stream-K: Osama et al., 2023, arXiv 2301.03598): every
+/// worker then has the same number of steps, and a tile has one or more parts, computed by neighbouring workers.
 #include <cstdint>
 
 #include <kiln/schedule/tile_order.hpp>
@@ -22,8 +22,8 @@ struct work_order {
   tile_order tiles;
   std::uint32_t workers;
   std::uint32_t steps;     ///< of one tile; at least 1
-  /// The last tiles of the order, cut evenly over the workers; 0: none. Their steps together are fewer than 2^32. They come
-  /// last because workers that are in different places of K share less in the L2.
+  /// The last tiles of the order, cut evenly over the workers; 0: none. Their steps together are fewer than 2^32. They
+  /// come last because workers that are in different places of K share less in the L2.
   std::uint32_t streamed;
 
   /// Worker that has step `x` of the ribbon of all streamed tiles.
@@ -40,7 +40,9 @@ struct work_order {
     std::uint32_t next_tile;  // whole tiles
     std::uint32_t at, end;    // of the ribbon
   };
-  KILN_FN constexpr cursor begin(std::uint32_t worker) const { return {worker, ribbon_begin(worker), ribbon_begin(worker + 1)}; }
+  KILN_FN constexpr cursor begin(std::uint32_t worker) const {
+    return {worker, ribbon_begin(worker), ribbon_begin(worker + 1)};
+  }
 
   /// The next segment of the list; false at its end.
   KILN_FN constexpr bool next(cursor& c, segment& s) const {
@@ -50,7 +52,8 @@ struct work_order {
       return true;
     }
     if (c.at < c.end) {
-      const std::uint32_t number = c.at / steps, begin_of_tile = number * steps, left = c.end - c.at, in_tile = begin_of_tile + steps - c.at;
+      const std::uint32_t number = c.at / steps, begin_of_tile = number * steps, left = c.end - c.at,
+                          in_tile = begin_of_tile + steps - c.at;
       s.tile = whole() + number;
       s.first = static_cast<int>(c.at - begin_of_tile);
       s.steps = static_cast<int>(left < in_tile ? left : in_tile);
@@ -64,9 +67,9 @@ struct work_order {
   }
 };
 
-/// Work for at most `workers`, with what does not fill a wave of whole tiles cut evenly if `stream` asks for it. Streamed are
-/// the tiles beyond the last whole wave and, so that parts are long, those of that wave too. No worker gets fewer than four
-/// steps of a ribbon: parts would cost more than they save.
+/// Work for at most `workers`, with what does not fill a wave of whole tiles cut evenly if `stream` asks for it.
+/// Streamed are the tiles beyond the last whole wave and, so that parts are long, those of that wave too. No worker
+/// gets fewer than four steps of a ribbon: parts would cost more than they save.
 constexpr work_order make_work_order(const tile_order& tiles, std::uint32_t workers, std::uint32_t steps, bool stream) {
   constexpr std::uint32_t fewest = 4;
   const std::uint32_t count = tiles.count(), rest = count % workers;

@@ -128,8 +128,8 @@ __device__ __forceinline__ T moved(const T& x, Move move) {
   }
 }
 /// Thread t stores x to where `to` lies in block t; all come back when all blocks' have arrived here. The stores are
-/// asynchronous and tell the barrier of the block that they go to. A barrier of the cluster instead would have to release
-/// what was written to global memory before, and so wait for the row before this one.
+/// asynchronous and tell the barrier of the block that they go to. A barrier of the cluster instead would have to
+/// release what was written to global memory before, and so wait for the row before this one.
 template <int Blocks, class T>
 __device__ __forceinline__ void send_to_blocks([[maybe_unused]] T* to, [[maybe_unused]] std::uint64_t* arrived,
                                                [[maybe_unused]] const T& x, [[maybe_unused]] int parity) {
@@ -145,9 +145,10 @@ __device__ __forceinline__ void send_to_blocks([[maybe_unused]] T* to, [[maybe_u
     asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(barrier) : "r"(here), "r"(threadIdx.x));
 #pragma unroll
     for (unsigned i = 0; i < sizeof(T) / 4; ++i)
-      asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(there + 4 * i),
-                   "r"(v.w[i]), "r"(barrier)
-                   : "memory");
+      asm volatile(
+          "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(there + 4 * i),
+          "r"(v.w[i]), "r"(barrier)
+          : "memory");
   }
   if (threadIdx.x == 0)
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(here),
@@ -237,8 +238,8 @@ KILN_FN void warp_reduce_in_steps(Scope, fragments<T, 1, Scope>& x, Op op) {
 
 /// What `fold` makes of one x of each warp, those of all its threads being equal: `fold(results)` with `results.count`
 /// of them as `results[i]`; of a cluster it is called for each block and then for what came out. All threads call it
-/// and get the result. `results.sum(f)` adds up f of them. `turn` is the caller's and 0 at first; exchanges count it, so that two in a row use
-/// different halves of the storage. One barrier is then enough for each: whoever writes a half
+/// and get the result. `results.sum(f)` adds up f of them. `turn` is the caller's and 0 at first; exchanges count it,
+/// so that two in a row use different halves of the storage. One barrier is then enough for each: whoever writes a half
 /// again has passed the other's barrier, which nobody reaches before having read this one.
 KILN_HOST_CALLS template <class T, class Scope, class Storage, class Fold>
 KILN_FN T exchange(Scope, [[maybe_unused]] Storage& shared, [[maybe_unused]] int& turn, fragments<T, 1, Scope>& x,

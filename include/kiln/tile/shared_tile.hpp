@@ -52,8 +52,8 @@ struct alignas(swizzle_alignment(S)) shared_tile {
   KILN_FN T* address(int row, int col) { return reinterpret_cast<T*>(storage + offset(row, col)); }
   KILN_FN const T* address(int row, int col) const { return reinterpret_cast<const T*>(storage + offset(row, col)); }
 
-  /// A place from which a thread steps in whole groups of 8 rows: the swizzle's exchange then stays what it is, so that an
-  /// address costs an addition instead of the whole formula.
+  /// A place from which a thread steps in whole groups of 8 rows: the swizzle's exchange then stays what it is, so that
+  /// an address costs an addition instead of the whole formula.
   struct cursor {
     const unsigned char* line;  ///< of the tile, at the cursor's row
     int byte, exchange;         ///< of the cursor in its row; what the swizzle flips in this row
@@ -63,11 +63,13 @@ struct alignas(swizzle_alignment(S)) shared_tile {
       const int at = byte + right * static_cast<int>(sizeof(T));
       if constexpr (S == swizzle::none) return reinterpret_cast<const T*>(line + down * row_bytes + at);
       const int panel = panels == 1 ? 0 : at / row_bytes * panel_bytes;
-      return reinterpret_cast<const T*>(line + panel + down * row_bytes + ((panels == 1 ? at : at % row_bytes) ^ exchange));
+      return reinterpret_cast<const T*>(line + panel + down * row_bytes +
+                                        ((panels == 1 ? at : at % row_bytes) ^ exchange));
     }
   };
   KILN_FN cursor at(int row, int col) const {
-    return {storage + row * row_bytes, col * static_cast<int>(sizeof(T)), swizzled(S, row % 8, 0) - row % 8 * row_bytes};
+    return {storage + row * row_bytes, col * static_cast<int>(sizeof(T)),
+            swizzled(S, row % 8, 0) - row % 8 * row_bytes};
   }
 
   /// N neighbours of a row in one access, N * sizeof(T) a power of two up to 16 and `col` a multiple of N. `thread` is

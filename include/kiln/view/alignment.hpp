@@ -1,5 +1,6 @@
 #pragma once
-/// Whether a view's elements lie where their type may: CUDA faults on others, and the fault is reported far from its cause.
+/// Whether a view's elements lie where their type may: CUDA faults on others, and the fault is reported far from its
+/// cause.
 #include <cstdint>
 #include <string_view>
 
@@ -14,8 +15,8 @@ status check_element_alignment(const tensor<T, R, S, U>& v, std::string_view nam
   constexpr std::uintptr_t unit = alignof(T);
   const std::uintptr_t off = reinterpret_cast<std::uintptr_t>(v.data) % unit;
   if (off == 0 || v.empty()) return {};
-  return fail(errc::bad_alignment, name, " is at an address that is ", off, " bytes past a multiple of its element's ", unit,
-              ", needs such a multiple");
+  return fail(errc::bad_alignment, name, " is at an address that is ", off, " bytes past a multiple of its element's ",
+              unit, ", needs such a multiple");
 }
 
 }  // namespace kiln

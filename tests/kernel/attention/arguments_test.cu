@@ -29,10 +29,13 @@ class attention_arguments : public on_executor<E> {
   }
 
   /// The call is refused with this code, and the sentence has these parts.
-  void expect_refused(errc code, const std::vector<std::string>& parts, attention_options options = {.mask = causal::bottom_right}) {
-    const status s = attention(this->executor(), q, k, v, out, options, key_lengths(counts), query_lengths(counts), log_sum_exp(lse));
+  void expect_refused(errc code, const std::vector<std::string>& parts,
+                      attention_options options = {.mask = causal::bottom_right}) {
+    const status s = attention(this->executor(), q, k, v, out, options, key_lengths(counts), query_lengths(counts),
+                               log_sum_exp(lse));
     EXPECT_EQ(s.code(), code) << s.message();
-    for (const auto& part : parts) EXPECT_NE(s.message().find(part), std::string::npos) << "`" << part << "` in: " << s.message();
+    for (const auto& part : parts)
+      EXPECT_NE(s.message().find(part), std::string::npos) << "`" << part << "` in: " << s.message();
     EXPECT_TRUE(buffer->untouched());
     EXPECT_TRUE(lse_buffer->untouched());
   }
@@ -80,7 +83,8 @@ TYPED_TEST(attention_arguments, heads_have_to_divide) {
   const auto heads = [&](index_t query_heads, index_t kv_heads) {
     this->q.extents[2] = this->out.extents[2] = this->lse.extents[2] = query_heads;
     this->k.extents[2] = this->v.extents[2] = kv_heads;
-    this->expect_refused(errc::bad_shape, {"`q` has " + std::to_string(query_heads), "`k` has " + std::to_string(kv_heads), "multiple"});
+    this->expect_refused(errc::bad_shape,
+                         {"`q` has " + std::to_string(query_heads), "`k` has " + std::to_string(kv_heads), "multiple"});
   };
   heads(3, 2), heads(33, 2), heads(4, 0);
 }
@@ -97,7 +101,8 @@ TYPED_TEST(attention_arguments, elements_need_an_address) {
   EXPECT_REFUSED(this->out.data = nullptr, null_pointer, "`out`");
   EXPECT_REFUSED(this->lse.data = nullptr, null_pointer, "`log_sum_exp`");
   EXPECT_REFUSED(this->counts.data = nullptr, null_pointer, "`key_lengths`");
-  EXPECT_REFUSED(this->k.data = reinterpret_cast<const float*>(reinterpret_cast<const char*>(this->k.data) + 2), bad_alignment, "`k`", "2 bytes", "4");
+  EXPECT_REFUSED(this->k.data = reinterpret_cast<const float*>(reinterpret_cast<const char*>(this->k.data) + 2),
+                 bad_alignment, "`k`", "2 bytes", "4");
 }
 
 TYPED_TEST(attention_arguments, results_need_memory_of_their_own) {
@@ -111,14 +116,16 @@ TYPED_TEST(attention_arguments, results_need_memory_of_their_own) {
 }
 
 TYPED_TEST(attention_arguments, options_have_ranges) {
-  for (float scale : {INFINITY, NAN}) this->expect_refused(errc::bad_option, {"`scale`", "finite"}, {.scale = scale, .mask = causal::none});
+  for (float scale : {INFINITY, NAN})
+    this->expect_refused(errc::bad_option, {"`scale`", "finite"}, {.scale = scale, .mask = causal::none});
   this->expect_refused(errc::bad_option, {"`mask`", "causal::none"}, {.mask = causal{}});
   this->expect_refused(errc::bad_option, {"`mask`", "9"}, {.mask = static_cast<causal>(9)});
 }
 
 TYPED_TEST(attention_arguments, a_good_call_works_after_a_refused_one) {
   EXPECT_REFUSED(this->q.data = nullptr, null_pointer, "`q`");
-  const status s = attention(this->executor(), this->q, this->k, this->v, this->out, {.mask = causal::none}, log_sum_exp(this->lse));
+  const status s =
+      attention(this->executor(), this->q, this->k, this->v, this->out, {.mask = causal::none}, log_sum_exp(this->lse));
   EXPECT_TRUE(s.ok()) << s.message();
   for (float x : this->buffer->values()) EXPECT_TRUE(std::isfinite(x));
 }
@@ -154,21 +161,26 @@ TYPED_TEST(attention_arguments, nothing_to_do_is_done) {
 TYPED_TEST(attention_arguments, empty_sums_are_written) {
   auto k = this->k, v = this->v;
   k.extents[1] = v.extents[1] = 0, k.data = v.data = nullptr;
-  ASSERT_TRUE(attention(this->executor(), this->q, k, v, this->out, {.mask = causal::bottom_right}, log_sum_exp(this->lse)).ok());
+  ASSERT_TRUE(
+      attention(this->executor(), this->q, k, v, this->out, {.mask = causal::bottom_right}, log_sum_exp(this->lse))
+          .ok());
   for (float x : this->buffer->values()) EXPECT_EQ(x, 0);
   for (float x : this->lse_buffer->values()) EXPECT_EQ(x, -INFINITY);
 
   auto q = this->q;
   k = this->k;
   q.extents[3] = k.extents[3] = 0, q.data = k.data = nullptr;
-  ASSERT_TRUE(attention(this->executor(), q, k, this->v, this->out, {.mask = causal::none}, log_sum_exp(this->lse)).ok());
+  ASSERT_TRUE(
+      attention(this->executor(), q, k, this->v, this->out, {.mask = causal::none}, log_sum_exp(this->lse)).ok());
   for (float x : this->lse_buffer->values()) EXPECT_NEAR(x, std::log(5.0f), 1e-6);
 }
 
 // On the host a length outside its range is refused; the device takes the nearest that is inside.
 TYPED_TEST(attention_arguments, lengths_out_of_range) {
-  const auto given = view_on<TypeParam>(static_cast<const std::int32_t*>(this->input(std::vector<std::int32_t>{-1, 6}).data()), 2);
-  const status s = attention(this->executor(), this->q, this->k, this->v, this->out, {.mask = causal::none}, key_lengths(given), log_sum_exp(this->lse));
+  const auto given =
+      view_on<TypeParam>(static_cast<const std::int32_t*>(this->input(std::vector<std::int32_t>{-1, 6}).data()), 2);
+  const status s = attention(this->executor(), this->q, this->k, this->v, this->out, {.mask = causal::none},
+                             key_lengths(given), log_sum_exp(this->lse));
   if (TypeParam::on_host) {
     EXPECT_EQ(s.code(), errc::bad_option);
     EXPECT_NE(s.message().find("sequence 0 has length -1"), std::string::npos) << s.message();
@@ -182,11 +194,13 @@ TYPED_TEST(attention_arguments, lengths_out_of_range) {
 
 TEST(AttentionTrace, ALaunchSaysWhatItFusedAndMoved) {
   trace::launch_record seen;
-  const trace::sink sink{[](void* to, const trace::launch_record& r) { *static_cast<trace::launch_record*>(to) = r; }, &seen};
+  const trace::sink sink{[](void* to, const trace::launch_record& r) { *static_cast<trace::launch_record*>(to) = r; },
+                         &seen};
   const trace::sink* before = trace::set_sink(&sink);
   std::vector<float> x(2 * 8 * 16, 1.0f), out(2 * 8 * 16), lse(16);
   const auto view = host_view(static_cast<const float*>(x.data()), 1, 8, 2, 16);
-  const status s = attention(host, view, view, view, host_view(out.data(), 1, 8, 2, 16), {.mask = causal::bottom_right}, log_sum_exp(host_view(lse.data(), 1, 8, 2)));
+  const status s = attention(host, view, view, view, host_view(out.data(), 1, 8, 2, 16), {.mask = causal::bottom_right},
+                             log_sum_exp(host_view(lse.data(), 1, 8, 2)));
   trace::set_sink(before);
   ASSERT_TRUE(s.ok()) << s.message();
   EXPECT_STREQ(seen.program, "attention");

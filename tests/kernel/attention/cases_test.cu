@@ -12,9 +12,11 @@ KILN_ON_EXECUTORS(attention_cases);
 constexpr double infinity = INFINITY, nan = NAN;
 
 /// Rows of `out` of head h at query i: all columns equal `expected` within `within`.
-void expect_row(const attention_problem& p, const attention_result& r, index_t b, index_t i, index_t h, double expected, double within = 0) {
+void expect_row(const attention_problem& p, const attention_result& r, index_t b, index_t i, index_t h, double expected,
+                double within = 0) {
   for (index_t c = 0; c < p.value_dim; ++c)
-    EXPECT_NEAR(r.out[p.out_at(b, i, h, c)], expected, within) << "sequence " << b << ", query " << i << ", head " << h << ", column " << c;
+    EXPECT_NEAR(r.out[p.out_at(b, i, h, c)], expected, within)
+        << "sequence " << b << ", query " << i << ", head " << h << ", column " << c;
 }
 
 // ATT-01
@@ -63,14 +65,16 @@ TYPED_TEST(attention_cases, what_lies_in_a_masked_key_does_not_matter) {
     const attention_problem p{.keys = 2, .dim = 8, .value_dim = 8, .key_lengths = {1}};
     for (double bad : {nan, 1e4, infinity, -infinity}) {
       auto x = filled<T>(p, 1, 1, 5);
-      for (index_t c = 0; c < 8; ++c) x.k[p.k_at(0, 1, 0, c)] = value_of<T>(bad), x.v[p.v_at(0, 1, 0, c)] = value_of<T>(c % 2 == 0 ? bad : 7);
+      for (index_t c = 0; c < 8; ++c)
+        x.k[p.k_at(0, 1, 0, c)] = value_of<T>(bad), x.v[p.v_at(0, 1, 0, c)] = value_of<T>(c % 2 == 0 ? bad : 7);
       expect_row(p, attend<automatic, T>(*this, this->executor(), p, x), 0, 0, 0, 5);
     }
   };
   behind_the_length(f16{}), behind_the_length(bf16{}), behind_the_length(float{});
 
   const auto not_yet_seen = [&]<class T>(T) {
-    const attention_problem p{.queries = 70, .keys = 70, .heads = 2, .kv_heads = 1, .dim = 64, .value_dim = 64, .mask = causal::top_left};
+    const attention_problem p{
+        .queries = 70, .keys = 70, .heads = 2, .kv_heads = 1, .dim = 64, .value_dim = 64, .mask = causal::top_left};
     for (index_t j : {1, 20, 69})
       for (double bad : {nan, infinity, -infinity}) {
         auto x = filled<T>(p, 1, 0, 5);
@@ -79,7 +83,8 @@ TYPED_TEST(attention_cases, what_lies_in_a_masked_key_does_not_matter) {
         x.k[p.k_at(0, j, 0, 0)] = value_of<T>(nan);
         const auto s = attend<automatic, T>(*this, this->executor(), p, x);
         // Fives weighed by at most 64 equal weights, which float32 adds up with a rounding each.
-        const double within = 5 * (70 * 0x1p-23 + weight_rounding<T, TypeParam>()) + 5 * std::ldexp(1.0, -limits<T>::digits);
+        const double within =
+            5 * (70 * 0x1p-23 + weight_rounding<T, TypeParam>()) + 5 * std::ldexp(1.0, -limits<T>::digits);
         for (index_t i = 0; i < 70; ++i)
           for (index_t c = 0; c < 64; ++c) {
             const double y = r.out[p.out_at(0, i, 1, c)], z = s.out[p.out_at(0, i, 1, c)];
@@ -88,7 +93,10 @@ TYPED_TEST(attention_cases, what_lies_in_a_masked_key_does_not_matter) {
               EXPECT_NEAR(z, 5, within) << i << ", " << c;
             } else {
               EXPECT_TRUE(std::isnan(z)) << i << ", " << c;
-              EXPECT_TRUE(c != 3 ? std::abs(y - 5) <= within : std::isnan(bad) ? std::isnan(y) : y == bad) << i << ", " << c << ": " << y;
+              EXPECT_TRUE(c != 3            ? std::abs(y - 5) <= within
+                          : std::isnan(bad) ? std::isnan(y)
+                                            : y == bad)
+                  << i << ", " << c << ": " << y;
             }
           }
       }
@@ -99,7 +107,13 @@ TYPED_TEST(attention_cases, what_lies_in_a_masked_key_does_not_matter) {
 // ATT-09, GLM-10
 TYPED_TEST(attention_cases, a_head_reads_the_keys_of_its_group) {
   const auto check = [&]<class T>(T, index_t heads, index_t kv_heads, index_t dim) {
-    const attention_problem p{.queries = 4, .keys = 4, .heads = heads, .kv_heads = kv_heads, .dim = dim, .value_dim = dim, .mask = causal::bottom_right};
+    const attention_problem p{.queries = 4,
+                              .keys = 4,
+                              .heads = heads,
+                              .kv_heads = kv_heads,
+                              .dim = dim,
+                              .value_dim = dim,
+                              .mask = causal::bottom_right};
     auto x = filled<T>(p, 0, 1, 0);
     for (index_t j = 0; j < 4; ++j)
       for (index_t h = 0; h < kv_heads; ++h)
@@ -111,7 +125,8 @@ TYPED_TEST(attention_cases, a_head_reads_the_keys_of_its_group) {
         expect_row(p, r, 0, i, h, expected, expected * 0x1p-20);
       }
   };
-  check(f16{}, 8, 2, 16), check(f16{}, 12, 2, 16), check(f16{}, 32, 2, 16), check(f16{}, 48, 2, 16), check(f16{}, 5, 1, 16), check(float{}, 12, 2, 16);
+  check(f16{}, 8, 2, 16), check(f16{}, 12, 2, 16), check(f16{}, 32, 2, 16), check(f16{}, 48, 2, 16),
+      check(f16{}, 5, 1, 16), check(float{}, 12, 2, 16);
   for (index_t ratio : {16, 6, 4, 20}) check(f16{}, 2 * ratio, 2, 128);
 }
 
@@ -150,7 +165,8 @@ TYPED_TEST(attention_cases, odd_head_dimensions) {
       const auto r = attend<automatic, f16>(*this, this->executor(), p, x, how);
       for (index_t c = 0; c < dim; ++c) {
         const double expected = 100 + static_cast<double>(c);
-        EXPECT_NEAR(r.out[p.out_at(0, 0, 0, c)], expected, std::ldexp(1.0, std::ilogb(expected) - 10)) << dim << ", column " << c;
+        EXPECT_NEAR(r.out[p.out_at(0, 0, 0, c)], expected, std::ldexp(1.0, std::ilogb(expected) - 10))
+            << dim << ", column " << c;
       }
     }
 }
@@ -171,7 +187,8 @@ TYPED_TEST(attention_cases, values_wider_and_narrower_than_keys) {
 // ATT-19
 TYPED_TEST(attention_cases, a_sequence_gets_the_same_bits_alone_and_among_others) {
   constexpr index_t keys = 19802;
-  const attention_problem alone{.keys = keys, .heads = 14, .kv_heads = 2, .dim = 64, .value_dim = 64, .mask = causal::bottom_right};
+  const attention_problem alone{
+      .keys = keys, .heads = 14, .kv_heads = 2, .dim = 64, .value_dim = 64, .mask = causal::bottom_right};
   attention_problem among = alone;
   among.batch = 3, among.queries = 10, among.key_lengths = {9, keys, 10}, among.query_lengths = {9, 1, 10};
   const auto x = hashed_operands<bf16>(alone, 1);
@@ -185,24 +202,28 @@ TYPED_TEST(attention_cases, a_sequence_gets_the_same_bits_alone_and_among_others
     const auto r = attend<automatic, float>(*this, this->executor(), among, y);
     for (index_t h = 0; h < 14; ++h) {
       EXPECT_EQ(r.lse[among.lse_at(1, 0, h)], expected.lse[alone.lse_at(0, 0, h)]);
-      for (index_t c = 0; c < 64; ++c) EXPECT_EQ(r.out[among.out_at(1, 0, h, c)], expected.out[alone.out_at(0, 0, h, c)]);
+      for (index_t c = 0; c < 64; ++c)
+        EXPECT_EQ(r.out[among.out_at(1, 0, h, c)], expected.out[alone.out_at(0, 0, h, c)]);
     }
   }
 }
 
 // The queries of a prompt in one call, and one by one behind a growing cache.
 TYPED_TEST(attention_cases, a_prompt_gets_the_same_bits_whole_and_token_by_token) {
-  const attention_problem whole{.queries = 37, .keys = 37, .heads = 6, .kv_heads = 2, .dim = 64, .value_dim = 64, .mask = causal::bottom_right};
+  const attention_problem whole{
+      .queries = 37, .keys = 37, .heads = 6, .kv_heads = 2, .dim = 64, .value_dim = 64, .mask = causal::bottom_right};
   const auto x = hashed_operands<bf16>(whole, 11);
   const auto expected = attend<automatic, bf16>(*this, this->executor(), whole, x);
   for (index_t i = 0; i < 37; ++i) {
     attention_problem one = whole;
     one.queries = 1, one.key_lengths = {static_cast<std::int32_t>(i + 1)};
     auto y = x;
-    y.q.assign(x.q.begin() + static_cast<std::ptrdiff_t>(whole.q_at(0, i, 0, 0)), x.q.begin() + static_cast<std::ptrdiff_t>(whole.q_at(0, i, 0, 0) + one.q_size()));
+    y.q.assign(x.q.begin() + static_cast<std::ptrdiff_t>(whole.q_at(0, i, 0, 0)),
+               x.q.begin() + static_cast<std::ptrdiff_t>(whole.q_at(0, i, 0, 0) + one.q_size()));
     const auto r = attend<automatic, bf16>(*this, this->executor(), one, y);
     for (index_t h = 0; h < 6; ++h)
-      for (index_t c = 0; c < 64; ++c) EXPECT_EQ(r.out[one.out_at(0, 0, h, c)], expected.out[whole.out_at(0, i, h, c)]) << i;
+      for (index_t c = 0; c < 64; ++c)
+        EXPECT_EQ(r.out[one.out_at(0, 0, h, c)], expected.out[whole.out_at(0, i, h, c)]) << i;
   }
 }
 
@@ -231,7 +252,14 @@ TYPED_TEST(attention_cases, not_finite_queries_stay_in_their_row) {
 }
 
 TYPED_TEST(attention_cases, the_result_may_replace_the_queries) {
-  const attention_problem p{.batch = 2, .queries = 40, .keys = 50, .heads = 4, .kv_heads = 2, .dim = 64, .value_dim = 64, .mask = causal::bottom_right};
+  const attention_problem p{.batch = 2,
+                            .queries = 40,
+                            .keys = 50,
+                            .heads = 4,
+                            .kv_heads = 2,
+                            .dim = 64,
+                            .value_dim = 64,
+                            .mask = causal::bottom_right};
   const auto x = hashed_operands<bf16>(p, 4);
   const auto expected = attend<automatic, bf16>(*this, this->executor(), p, x);
   auto& q = this->template output<bf16>(p.q_size());
@@ -239,7 +267,8 @@ TYPED_TEST(attention_cases, the_result_may_replace_the_queries) {
   auto& k = this->input(x.k);
   auto& v = this->input(x.v);
   const auto both = view_on<TypeParam>(q.data(), 2, 40, 4, 64);
-  const status s = attention(this->executor(), both, view_on<TypeParam>(k.data(), 2, 50, 2, 64), view_on<TypeParam>(v.data(), 2, 50, 2, 64), both, {.mask = p.mask});
+  const status s = attention(this->executor(), both, view_on<TypeParam>(k.data(), 2, 50, 2, 64),
+                             view_on<TypeParam>(v.data(), 2, 50, 2, 64), both, {.mask = p.mask});
   ASSERT_TRUE(s.ok()) << s.message();
   EXPECT_EQ(as_double(q.values()), expected.out);
 }

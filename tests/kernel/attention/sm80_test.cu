@@ -1,5 +1,5 @@
-// The tensor-core program in small configurations: its host twin needs no GPU, and a watched run sees every barrier that
-// is missing.
+// The tensor-core program in small configurations: its host twin needs no GPU, and a watched run sees every barrier
+// that is missing.
 #include "tests/kernel/attention/problem.hpp"
 
 namespace kiln::test {
@@ -21,31 +21,84 @@ auto watched(const E& ex) {
 template <class Config, class T, class Fixture>
 void check(Fixture& test, const attention_problem& p, std::uint64_t seed, placed how = placed::packed) {
   using E = decltype(test.executor());
-  SCOPED_TRACE(::testing::Message() << "queries " << p.queries << ", keys " << p.keys << ", placed " << static_cast<int>(how));
+  SCOPED_TRACE(::testing::Message() << "queries " << p.queries << ", keys " << p.keys << ", placed "
+                                    << static_cast<int>(how));
   const auto x = hashed_operands<T>(p, seed);
   const auto r = attend<Config, T>(test, watched(test.executor()), p, x, how);
   expect_within(p, r, reference_of<T, T>(p, x, weight_rounding<T, E, Config>()));
 }
 
 TYPED_TEST(attention_sm80, one_warp) {
-  check<sm80_config<16, 16, 32>, f16>(*this, {.batch = 2, .queries = 3, .keys = 37, .heads = 10, .kv_heads = 2, .dim = 32, .value_dim = 32, .mask = causal::bottom_right, .key_lengths = {37, 5}}, 1);
-  check<sm80_config<16, 16, 32>, bf16>(*this, {.queries = 19, .keys = 33, .heads = 2, .kv_heads = 1, .dim = 24, .value_dim = 17, .mask = causal::top_left}, 2, placed::padded);
+  check<sm80_config<16, 16, 32>, f16>(*this,
+                                      {.batch = 2,
+                                       .queries = 3,
+                                       .keys = 37,
+                                       .heads = 10,
+                                       .kv_heads = 2,
+                                       .dim = 32,
+                                       .value_dim = 32,
+                                       .mask = causal::bottom_right,
+                                       .key_lengths = {37, 5}},
+                                      1);
+  check<sm80_config<16, 16, 32>, bf16>(
+      *this,
+      {.queries = 19, .keys = 33, .heads = 2, .kv_heads = 1, .dim = 24, .value_dim = 17, .mask = causal::top_left}, 2,
+      placed::padded);
 }
 TYPED_TEST(attention_sm80, two_warps_and_a_ring_of_three) {
-  check<sm80_config<32, 32, 64, 3>, f16>(*this, {.queries = 40, .keys = 140, .heads = 2, .kv_heads = 2, .dim = 64, .value_dim = 40, .mask = causal::bottom_right}, 3);
-  check<sm80_config<32, 32, 64, 3>, bf16>(*this, {.queries = 7, .keys = 33, .heads = 12, .kv_heads = 2, .dim = 46, .value_dim = 64}, 4, placed::misaligned);
+  check<sm80_config<32, 32, 64, 3>, f16>(
+      *this,
+      {.queries = 40, .keys = 140, .heads = 2, .kv_heads = 2, .dim = 64, .value_dim = 40, .mask = causal::bottom_right},
+      3);
+  check<sm80_config<32, 32, 64, 3>, bf16>(
+      *this, {.queries = 7, .keys = 33, .heads = 12, .kv_heads = 2, .dim = 46, .value_dim = 64}, 4, placed::misaligned);
 }
 TYPED_TEST(attention_sm80, queries_that_are_read_again_each_step) {
-  check<sm80_config<16, 16, 144>, bf16>(*this, {.queries = 2, .keys = 35, .heads = 10, .kv_heads = 2, .dim = 130, .value_dim = 144, .mask = causal::bottom_right}, 5);
+  check<sm80_config<16, 16, 144>, bf16>(*this,
+                                        {.queries = 2,
+                                         .keys = 35,
+                                         .heads = 10,
+                                         .kv_heads = 2,
+                                         .dim = 130,
+                                         .value_dim = 144,
+                                         .mask = causal::bottom_right},
+                                        5);
 }
 TYPED_TEST(attention_sm80, the_default_configurations) {
-  check<sm80_config<64, 64, 64>, f16>(*this, {.queries = 33, .keys = 65, .heads = 2, .kv_heads = 1, .dim = 64, .value_dim = 64, .mask = causal::bottom_right}, 6);
-  check<sm80_config<64, 64, 128>, f16>(*this, {.queries = 1, .keys = 65, .heads = 16, .kv_heads = 1, .dim = 128, .value_dim = 128, .mask = causal::bottom_right}, 7);
-  check<sm80_config<64, 32, 256>, f16>(*this, {.queries = 2, .keys = 40, .heads = 9, .kv_heads = 1, .dim = 200, .value_dim = 256, .mask = causal::bottom_right}, 8);
+  check<sm80_config<64, 64, 64>, f16>(
+      *this,
+      {.queries = 33, .keys = 65, .heads = 2, .kv_heads = 1, .dim = 64, .value_dim = 64, .mask = causal::bottom_right},
+      6);
+  check<sm80_config<64, 64, 128>, f16>(*this,
+                                       {.queries = 1,
+                                        .keys = 65,
+                                        .heads = 16,
+                                        .kv_heads = 1,
+                                        .dim = 128,
+                                        .value_dim = 128,
+                                        .mask = causal::bottom_right},
+                                       7);
+  check<sm80_config<64, 32, 256>, f16>(
+      *this,
+      {.queries = 2, .keys = 40, .heads = 9, .kv_heads = 1, .dim = 200, .value_dim = 256, .mask = causal::bottom_right},
+      8);
 }
 TYPED_TEST(attention_sm80, scalar_programs_beside_it) {
-  check<simt_config<16, 64>, bf16>(*this, {.batch = 2, .queries = 9, .keys = 70, .heads = 6, .kv_heads = 2, .dim = 46, .value_dim = 33, .mask = causal::bottom_right, .query_lengths = {9, 4}}, 9);
-  check<simt_config<8, 32>, float>(*this, {.queries = 9, .keys = 40, .heads = 2, .kv_heads = 2, .dim = 31, .value_dim = 32, .mask = causal::top_left}, 10, placed::spread);
+  check<simt_config<16, 64>, bf16>(*this,
+                                   {.batch = 2,
+                                    .queries = 9,
+                                    .keys = 70,
+                                    .heads = 6,
+                                    .kv_heads = 2,
+                                    .dim = 46,
+                                    .value_dim = 33,
+                                    .mask = causal::bottom_right,
+                                    .query_lengths = {9, 4}},
+                                   9);
+  check<simt_config<8, 32>, float>(
+      *this,
+      {.queries = 9, .keys = 40, .heads = 2, .kv_heads = 2, .dim = 31, .value_dim = 32, .mask = causal::top_left}, 10,
+      placed::spread);
 }
 
 // ATT-07 in the tensor-core program: 0 * V is not 0 for a V that is not finite.
@@ -60,7 +113,9 @@ TYPED_TEST(attention_sm80, values_that_are_not_finite_reach_only_who_sees_them) 
         for (index_t c = 0; c < 32; ++c) {
           const double y = r.out[p.out_at(0, i, 0, c)];
           // Ones weighed by up to 20 equal weights, rounded to f16.
-          const bool right = i < j || c != 9 ? std::abs(y - 1) <= 0x1p-11 + 20 * 0x1p-23 : std::isnan(bad) ? std::isnan(y) : y == bad;
+          const bool right = i < j || c != 9   ? std::abs(y - 1) <= 0x1p-11 + 20 * 0x1p-23
+                             : std::isnan(bad) ? std::isnan(y)
+                                               : y == bad;
           EXPECT_TRUE(right) << i << ", " << c << ": " << y;
         }
     }
@@ -68,14 +123,16 @@ TYPED_TEST(attention_sm80, values_that_are_not_finite_reach_only_who_sees_them) 
 
 // How many rows a block has does not show in the bits, nor does the ring.
 TYPED_TEST(attention_sm80, bits_depend_on_the_keys_of_a_step_alone) {
-  const attention_problem p{.queries = 21, .keys = 70, .heads = 4, .kv_heads = 2, .dim = 48, .value_dim = 48, .mask = causal::bottom_right};
+  const attention_problem p{
+      .queries = 21, .keys = 70, .heads = 4, .kv_heads = 2, .dim = 48, .value_dim = 48, .mask = causal::bottom_right};
   const auto x = hashed_operands<bf16>(p, 21);
   const auto expected = attend<sm80_config<16, 32, 48>, float>(*this, this->executor(), p, x).out;
   EXPECT_EQ((attend<sm80_config<48, 32, 48, 3>, float>(*this, this->executor(), p, x).out), expected);
   EXPECT_EQ((attend<sm80_config<32, 32, 64>, float>(*this, this->executor(), p, x).out), expected);
 }
 
-/// A watched run of the program under a schedule that leaves out the barrier behind the loads, or that behind the products.
+/// A watched run of the program under a schedule that leaves out the barrier behind the loads, or that behind the
+/// products.
 template <class Config, class T>
 status without_a_barrier(bool after_load, bool after_compute) {
   using arguments = attn::arguments<T, float, host_space>;

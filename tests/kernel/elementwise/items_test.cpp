@@ -25,7 +25,8 @@ TEST(divisor, equals_the_machines_division) {
         if (d < 1) continue;
         const divisor by(d);
         const auto n = static_cast<index_t>(kiln::test::hash(++seed) >> 1);
-        for (const index_t x : {n, n % d, n - n % d, n - n % d - 1, d - 1, d, top, top - top % d, top - top % d - 1, index_t{0}})
+        for (const index_t x :
+             {n, n % d, n - n % d, n - n % d - 1, d - 1, d, top, top - top % d, top - top % d - 1, index_t{0}})
           if (x >= 0) {
             ASSERT_EQ(by.of(x), x / d) << x << " / " << d;
           }
@@ -71,7 +72,8 @@ TEST(item_plan, counts_in_64_bits) {
 // VEW-08: a grid that strides past 2^31 reaches its last tile and ends.
 TEST(stride_over, counters_pass_2_to_the_31_and_stop) {
   const index_t step = index_t{1} << 20;
-  for (const index_t end : {(index_t{1} << 31) - 1, index_t{1} << 31, (index_t{1} << 31) + 1, (index_t{1} << 32) + step + 3}) {
+  for (const index_t end :
+       {(index_t{1} << 31) - 1, index_t{1} << 31, (index_t{1} << 31) + 1, (index_t{1} << 32) + step + 3}) {
     index_t calls = 0, last = -1;
     stride_over(step - 1, step, end, [&](index_t i) { ++calls, last = i; });
     EXPECT_EQ(calls, (end - (step - 1) + step - 1) / step);

@@ -43,7 +43,9 @@ struct as_extremum {
   KILN_FN extremum operator()(auto p) const { return {get<mass>(p), get<position>(p)[0]}; }
 };
 struct greater {
-  KILN_FN extremum operator()(extremum a, extremum b) const { return a.value > b.value || (a.value == b.value && a.at < b.at) ? a : b; }
+  KILN_FN extremum operator()(extremum a, extremum b) const {
+    return a.value > b.value || (a.value == b.value && a.at < b.at) ? a : b;
+  }
 };
 
 template <class E>
@@ -66,7 +68,8 @@ TYPED_TEST(map_reductions, reduction_of_records_and_of_tensors) {
     auto ex = this->executor();
     ex.scratch = {scratch.data(), scratch.size()};
     ASSERT_TRUE(reduce(ex, p, view_on<E>(sum.data(), 1), 3.0f, kinetic{}, add{}).ok());
-    // Halves of small integers: every partial sum is a multiple of 1/2 below 2^23, so float addition is exact in any order.
+    // Halves of small integers: every partial sum is a multiple of 1/2 below 2^23, so float addition is exact in any
+    // order.
     ASSERT_EQ(static_cast<double>(sum.values()[0]), energy + 3) << n;
   }
 }
@@ -88,7 +91,8 @@ TYPED_TEST(map_reductions, reduction_of_strided_tensors_counts_every_element_onc
   const auto v = view_on<E>(x.data(), 70, 50);
   ASSERT_TRUE(reduce(ex, v, view_on<E>(sum.data(), 1), 0.0, same{}, add{}).ok());
   EXPECT_EQ(sum.values()[0], all);
-  ASSERT_TRUE(reduce(ex, transposed(strided<0>(slice(v, 1, 3, 50), 2)), view_on<E>(sum.data(), 1), 0.0, same{}, add{}).ok());
+  ASSERT_TRUE(
+      reduce(ex, transposed(strided<0>(slice(v, 1, 3, 50), 2)), view_on<E>(sum.data(), 1), 0.0, same{}, add{}).ok());
   EXPECT_EQ(sum.values()[0], some);
   auto& count = this->template output<std::int64_t>(1);
   ASSERT_TRUE(reduce(ex, broadcast<0>(v, 3), view_on<E>(count.data(), 1), std::int64_t{0}, count_one{}, add{}).ok());
@@ -134,7 +138,8 @@ TYPED_TEST(map_reductions, a_reduction_of_nothing_is_init) {
   auto& sum = this->template output<float>(1);
   ASSERT_TRUE(reduce(this->executor(), view_on<E>(none, 0, 4), view_on<E>(sum.data(), 1), 5.0f, same{}, add{}).ok());
   EXPECT_EQ(sum.values()[0], 5.0f);
-  ASSERT_TRUE(reduce(this->executor(), soa_on<E, mass>(none, 0), view_on<E>(sum.data(), 1), 6.0f, same_mass{}, add{}).ok());
+  ASSERT_TRUE(
+      reduce(this->executor(), soa_on<E, mass>(none, 0), view_on<E>(sum.data(), 1), 6.0f, same_mass{}, add{}).ok());
   EXPECT_EQ(sum.values()[0], 6.0f);
 }
 
@@ -150,15 +155,18 @@ TYPED_TEST(map_reductions, wrong_arguments_are_named_and_nothing_is_written) {
   auto& sum = this->template output<float>(2);
   auto b = this->make(5000, 20);
   const auto many = this->view(b, 5000);
-  expect(reduce(ex, p, view_on<E>(sum.data(), 2), 0.0f, kinetic{}, add{}), errc::bad_shape, "the result has 2 elements, needs 1");
+  expect(reduce(ex, p, view_on<E>(sum.data(), 2), 0.0f, kinetic{}, add{}), errc::bad_shape,
+         "the result has 2 elements, needs 1");
   if constexpr (!E::on_host) {
     expect(reduce(ex, many, view_on<E>(sum.data(), 1), 0.0f, kinetic{}, add{}), errc::workspace_too_small,
            ("has 0 bytes, needs " + std::to_string(reduce_workspace_size<float>(many))).c_str());
   }
-  expect(reduce(ex, p, view_on<E>(a.now[3]->data(), 1), 0.0f, kinetic{}, add{}), errc::overlap, "the result shares memory with the view");
+  expect(reduce(ex, p, view_on<E>(a.now[3]->data(), 1), 0.0f, kinetic{}, add{}), errc::overlap,
+         "the result shares memory with the view");
   const auto one = view_on<E>(a.now[3]->data(), 1);
   const auto repeated = broadcast<0>(broadcast<0>(one, index_t{1} << 32), index_t{1} << 32);
-  expect(reduce(ex, repeated, view_on<E>(sum.data(), 1), 0.0f, same{}, add{}), errc::bad_shape, "more elements than a 64-bit index counts");
+  expect(reduce(ex, repeated, view_on<E>(sum.data(), 1), 0.0f, same{}, add{}), errc::bad_shape,
+         "more elements than a 64-bit index counts");
   EXPECT_EQ(reduce_workspace_size<float>(repeated), 0u);
   EXPECT_TRUE(sum.untouched());
   EXPECT_EQ(a.now[3]->values(), a.start[3]);

@@ -66,7 +66,8 @@ TYPED_TEST(records, drift_moves_every_particle_and_nothing_else) {
       ASSERT_TRUE(transform(this->executor(), this->view(a, n), drift{0.5f}).ok());
       for (std::size_t k = 0; k < 7; ++k) {
         const auto result = a.now[k]->values();
-        for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(result[i], a.start[k][i] + (k < 3 ? 0.5f * a.start[k + 3][i] : 0)) << k << ", " << i << " of " << n;
+        for (std::size_t i = 0; i < n; ++i)
+          ASSERT_EQ(result[i], a.start[k][i] + (k < 3 ? 0.5f * a.start[k + 3][i] : 0)) << k << ", " << i << " of " << n;
       }
     }
 }
@@ -80,7 +81,8 @@ TYPED_TEST(records, arrays_misaligned_differently_take_the_slow_path_and_are_rig
   auto& x = this->template output<float>(n, prefill::nan, 2);
   auto& v = this->template output<float>(3 * n, prefill::x55, 3);
   ASSERT_TRUE(fill(this->executor(), view_on<E>(v.data(), 3 * n), 2).ok());
-  const auto p = soa_on<E, const mass, velocity>(from.data(), stacked<3>(v.data(), static_cast<kiln::index_t>(n)), static_cast<kiln::index_t>(n));
+  const auto p = soa_on<E, const mass, velocity>(from.data(), stacked<3>(v.data(), static_cast<kiln::index_t>(n)),
+                                                 static_cast<kiln::index_t>(n));
   ASSERT_TRUE(transform(this->executor(), p, kick_some{}).ok());
   const auto result = v.values();
   for (std::size_t i = 0; i < n; ++i) {
@@ -110,14 +112,16 @@ TYPED_TEST(records, only_components_that_are_written_are_stored) {
 
   using E = TypeParam;
   const std::size_t n = 100;
-  const auto m = test::small_integers<float>(n, 3), v0 = test::small_integers<float>(n, 4), v1 = test::small_integers<float>(n, 5);
+  const auto m = test::small_integers<float>(n, 3), v0 = test::small_integers<float>(n, 4),
+             v1 = test::small_integers<float>(n, 5);
   const auto& mi = this->input(m);
   const auto& x = this->input(v0);
   const auto& z = this->input(v0);
   auto& y = this->template output<float>(n);
   const auto& from = this->input(v1);
   ASSERT_TRUE(copy(this->executor(), view_on<E>(from.data(), n), view_on<E>(y.data(), n)).ok());
-  const auto p = soa_on<E, velocity, const mass>({const_cast<float*>(x.data()), y.data(), const_cast<float*>(z.data())}, mi.data(), static_cast<kiln::index_t>(n));
+  const auto p = soa_on<E, velocity, const mass>({const_cast<float*>(x.data()), y.data(), const_cast<float*>(z.data())},
+                                                 mi.data(), static_cast<kiln::index_t>(n));
   ASSERT_TRUE(transform(this->executor(), p, kick_some{}).ok());
   const auto result = y.values();
   for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(result[i], m[i] > 0 ? -v1[i] : v1[i]);
@@ -129,7 +133,10 @@ TYPED_TEST(records, fields_of_different_widths) {
     const auto c = test::uniform<bf16>(n, 6);
     const auto& from = this->input(c);
     auto& to = this->template output<std::int8_t>(n);
-    ASSERT_TRUE(transform(this->executor(), soa_on<E, const charge, label>(from.data(), to.data(), static_cast<kiln::index_t>(n)), label_of_charge{}).ok());
+    ASSERT_TRUE(transform(this->executor(),
+                          soa_on<E, const charge, label>(from.data(), to.data(), static_cast<kiln::index_t>(n)),
+                          label_of_charge{})
+                    .ok());
     const auto result = to.values();
     for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(result[i], static_cast<int>(static_cast<float>(c[i]) * 4)) << i;
   }
@@ -162,12 +169,15 @@ TYPED_TEST(records, structs_to_arrays_and_back_are_exact) {
       auto& back = this->template output<particle>(n, prefill::x55, misalign);
       auto a = this->make(n, 10, misalign);
       const auto count = static_cast<kiln::index_t>(n);
-      ASSERT_TRUE(copy(this->executor(), aos_on<E, const position, const velocity, const mass>(from.data(), count), this->view(a, n)).ok());
+      ASSERT_TRUE(copy(this->executor(), aos_on<E, const position, const velocity, const mass>(from.data(), count),
+                       this->view(a, n))
+                      .ok());
       for (std::size_t k = 0; k < 7; ++k) {
         const auto column = a.now[k]->values();
         for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(column[i], values[7 * i + k]);
       }
-      ASSERT_TRUE(copy(this->executor(), this->view(a, n), aos_on<E, position, velocity, mass>(back.data(), count)).ok());
+      ASSERT_TRUE(
+          copy(this->executor(), this->view(a, n), aos_on<E, position, velocity, mass>(back.data(), count)).ok());
       const auto again = back.values();
       ASSERT_EQ(std::memcmp(again.data(), ps.data(), n * sizeof(particle)), 0);
     }
@@ -222,9 +232,10 @@ void check_packed(Test& test) {
     const auto all = memory.values();
     const auto offset = static_cast<std::size_t>(begin - memory.data());
     for (std::size_t i = 0; i < n; ++i)
-      ASSERT_EQ(std::memcmp(all.data() + offset + i * sizeof(element),
-                            reinterpret_cast<const unsigned char*>(structs.data()) + i * sizeof(Struct), sizeof(element)),
-                0)
+      ASSERT_EQ(
+          std::memcmp(all.data() + offset + i * sizeof(element),
+                      reinterpret_cast<const unsigned char*>(structs.data()) + i * sizeof(Struct), sizeof(element)),
+          0)
           << i;
   }
 }
@@ -256,7 +267,9 @@ TYPED_TEST(records, the_same_functor_runs_on_structs) {
   auto& memory = this->template output<float>(7 * n);
   const auto& from = this->input(values);
   ASSERT_TRUE(copy(this->executor(), view_on<E>(from.data(), 7 * n), view_on<E>(memory.data(), 7 * n)).ok());
-  ASSERT_TRUE(transform(this->executor(), aos_on<E, position, velocity, mass>(reinterpret_cast<particle*>(memory.data()), 300), drift{2}).ok());
+  ASSERT_TRUE(transform(this->executor(),
+                        aos_on<E, position, velocity, mass>(reinterpret_cast<particle*>(memory.data()), 300), drift{2})
+                  .ok());
   const auto result = memory.values();
   for (std::size_t i = 0; i < 7 * n; ++i) ASSERT_EQ(result[i], values[i] + (i % 7 < 3 ? 2 * values[i + 3] : 0));
 }
@@ -291,7 +304,8 @@ TYPED_TEST(records, structs_with_padding_keep_it_and_fields_convert) {
   auto& labels = this->template output<std::int8_t>(n);
   auto& masses = this->template output<float>(n);
   const auto back = soa_on<E, mass, label, charge>(masses.data(), labels.data(), again.data(), count);
-  ASSERT_TRUE(copy(this->executor(), aos_on<E, const label, const mass, const charge>(structs.data(), count), back).ok());
+  ASSERT_TRUE(
+      copy(this->executor(), aos_on<E, const label, const mass, const charge>(structs.data(), count), back).ok());
   EXPECT_EQ(masses.values(), m);
   EXPECT_EQ(labels.values(), l);
 }
@@ -351,8 +365,8 @@ TYPED_TEST(records, any_number_of_fields_of_any_types_between_arrays_and_structs
       return device_soa_in<label, range, position, spin, charge, seed, bool, std::uint8_t>(memory.data(), count);
   }();
   kiln::test::guarded_output<many, typename E::space> back(all);
-  const auto from = aos_on<E, const label, const range, const position, const spin, const charge, const seed, const bool,
-                           const std::uint8_t>(this->input(all).data(), count);
+  const auto from = aos_on<E, const label, const range, const position, const spin, const charge, const seed,
+                           const bool, const std::uint8_t>(this->input(all).data(), count);
   const auto to = aos_on<E, label, range, position, spin, charge, seed, bool, std::uint8_t>(back.data(), count);
   ASSERT_TRUE(copy(this->executor(), from, columns).ok());
   ASSERT_TRUE(transform(this->executor(), slice(columns, 1, 36), age{}).ok());
@@ -366,7 +380,8 @@ TYPED_TEST(records, any_number_of_fields_of_any_types_between_arrays_and_structs
       expected.seed ^= 1u;
       expected.alive = expected.kind > 220;
     }
-    ASSERT_EQ(std::memcmp(static_cast<const void*>(&result[i]), static_cast<const void*>(&expected), sizeof(many)), 0) << i;
+    ASSERT_EQ(std::memcmp(static_cast<const void*>(&result[i]), static_cast<const void*>(&expected), sizeof(many)), 0)
+        << i;
   }
   EXPECT_TRUE(back.intact());
 }
@@ -381,18 +396,22 @@ TYPED_TEST(records, wrong_arguments_are_named_and_nothing_is_written) {
     EXPECT_NE(s.message().find(text), std::string::npos) << s.message();
   };
   expect(transform(ex, slice(p, 5, 4), drift{1}), errc::bad_shape, "view 1 has -1 elements");
-  expect(transform(ex, p, slice(p, 0, 39), swap_velocities{}), errc::bad_shape, "view 2 has 39 elements, needs 40, as many as view 1");
+  expect(transform(ex, p, slice(p, 0, 39), swap_velocities{}), errc::bad_shape,
+         "view 2 has 39 elements, needs 40, as many as view 1");
   expect(transform(ex, slice(p, 0, 39), slice(p, 1, 40), swap_velocities{}), errc::overlap, "share memory");
   expect(transform(ex, p, p, swap_velocities{}), errc::overlap, "share memory");
   auto null = p;
   null.arrays = {};
-  expect(transform(ex, null, drift{1}), errc::null_pointer, "view 1 has 40 elements and null data in component 0 of field 0");
-  const auto twice = soa_on<E, position, mass>({a.now[0]->data(), a.now[1]->data(), a.now[2]->data()}, a.now[1]->data(), 40);
+  expect(transform(ex, null, drift{1}), errc::null_pointer,
+         "view 1 has 40 elements and null data in component 0 of field 0");
+  const auto twice =
+      soa_on<E, position, mass>({a.now[0]->data(), a.now[1]->data(), a.now[2]->data()}, a.now[1]->data(), 40);
   expect(transform(ex, twice, label_nothing{}), errc::overlap, "component 1 and component 3");
   const auto odd = soa_on<E, mass>(reinterpret_cast<float*>(reinterpret_cast<char*>(a.now[0]->data()) + 1), 39);
   expect(transform(ex, odd, label_nothing{}), errc::bad_alignment, "component 0 of field 0 of view 1");
 
-  expect(copy(ex, p, aos_on<E, position, velocity, mass>(static_cast<particle*>(nullptr), 40)), errc::null_pointer, "the second view");
+  expect(copy(ex, p, aos_on<E, position, velocity, mass>(static_cast<particle*>(nullptr), 40)), errc::null_pointer,
+         "the second view");
   for (std::size_t k = 0; k < 7; ++k) EXPECT_EQ(a.now[k]->values(), a.start[k]);
 }
 

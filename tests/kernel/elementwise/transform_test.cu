@@ -38,7 +38,9 @@ TYPED_TEST(transform_tensors, every_length_and_misalignment) {
       const auto& x = this->input(xs, misalign);
       const auto& y = this->input(ys, misalign);
       auto& out = this->template output<float>(n, prefill::nan, misalign);
-      ASSERT_TRUE(transform(this->executor(), view_on<E>(x.data(), n), view_on<E>(y.data(), n), view_on<E>(out.data(), n), axpy{3}).ok());
+      ASSERT_TRUE(transform(this->executor(), view_on<E>(x.data(), n), view_on<E>(y.data(), n),
+                            view_on<E>(out.data(), n), axpy{3})
+                      .ok());
       const auto result = out.values();
       for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(result[i], 3 * xs[i] + ys[i]) << "element " << i << " of " << n;
     }
@@ -51,7 +53,9 @@ TYPED_TEST(transform_tensors, operands_misaligned_differently) {
   const auto& x = this->input(xs, 1);
   const auto& y = this->input(ys, 2);
   auto& out = this->template output<float>(n, prefill::nan, 3);
-  ASSERT_TRUE(transform(this->executor(), view_on<E>(x.data(), n), view_on<E>(y.data(), n), view_on<E>(out.data(), n), axpy{-2}).ok());
+  ASSERT_TRUE(
+      transform(this->executor(), view_on<E>(x.data(), n), view_on<E>(y.data(), n), view_on<E>(out.data(), n), axpy{-2})
+          .ok());
   const auto result = out.values();
   for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(result[i], -2 * xs[i] + ys[i]);
 }
@@ -70,8 +74,8 @@ TYPED_TEST(transform_tensors, mixed_types_are_computed_in_float_and_rounded_once
                           view_on<E>(out.data(), n), three_of{}).ok());
     const auto result = out.values();
     for (std::size_t i = 0; i < n; ++i) {
-      // The product of an integer below 2^10 and a significand of 4 bits is exact; the sum is one float rounding, or none of
-      // a fused multiply-add, and both round the same exact value.
+      // The product of an integer below 2^10 and a significand of 4 bits is exact; the sum is one float rounding, or
+      // none of a fused multiply-add, and both round the same exact value.
       const float expected = three_of{}(as[i], bs[i], cs[i]);
       ASSERT_EQ(result[i].bits, f16(expected).bits) << i;
     }
@@ -119,7 +123,8 @@ TYPED_TEST(transform_tensors, rank_four_with_every_axis_strided) {
     for (int b = 0; b < e[1]; ++b)
       for (int c = 0; c < e[2]; ++c)
         for (int k = 0; k < e[3]; ++k)
-          ASSERT_EQ(result[static_cast<std::size_t>(d.offset(a, b, c, k))], xs[static_cast<std::size_t>(big.offset(2 * a, 2 * b, 2 * c, 2 * k))] + 1);
+          ASSERT_EQ(result[static_cast<std::size_t>(d.offset(a, b, c, k))],
+                    xs[static_cast<std::size_t>(big.offset(2 * a, 2 * b, 2 * c, 2 * k))] + 1);
 }
 
 TYPED_TEST(transform_tensors, in_place) {
@@ -195,7 +200,8 @@ TYPED_TEST(transform_tensors, batches_and_their_scales_step_by_their_own_strides
   auto& flipped = this->template output<float>(xs.size());
   const auto check = [&](const auto& scale, const auto& index) {
     ASSERT_TRUE(transform(this->executor(), x, scale, view_on<E>(out.data(), batch, m, n), times{}).ok());
-    ASSERT_TRUE(transform(this->executor(), x, scale, transposed(view_on<E>(flipped.data(), batch, n, m)), times{}).ok());
+    ASSERT_TRUE(
+        transform(this->executor(), x, scale, transposed(view_on<E>(flipped.data(), batch, n, m)), times{}).ok());
     const auto a = out.values(), b = flipped.values();
     for (int q = 0; q < batch; ++q)
       for (int i = 0; i < m; ++i)
@@ -243,13 +249,16 @@ void expect_transposes(auto& test, auto executor, int batches, int m, int n) {
   const auto xs = test::uniform<T>(count, 11);
   const auto& x = test.input(xs);
   auto& out = test.template output<T>(count);
-  ASSERT_TRUE(copy(executor, transposed(view_on<E>(x.data(), batches, m, n)), view_on<E>(out.data(), batches, n, m)).ok());
+  ASSERT_TRUE(
+      copy(executor, transposed(view_on<E>(x.data(), batches, m, n)), view_on<E>(out.data(), batches, n, m)).ok());
   const auto result = out.values();
   for (int b = 0; b < batches; ++b)
     for (int i = 0; i < m; ++i)
       for (int j = 0; j < n; ++j) {
-        const T got = result[static_cast<std::size_t>((b * n + j) * m + i)], want = xs[static_cast<std::size_t>((b * m + i) * n + j)];
-        ASSERT_EQ(std::memcmp(&got, &want, sizeof(T)), 0) << b << ", " << i << ", " << j << " of " << batches << " x " << m << " x " << n;
+        const T got = result[static_cast<std::size_t>((b * n + j) * m + i)],
+                want = xs[static_cast<std::size_t>((b * m + i) * n + j)];
+        ASSERT_EQ(std::memcmp(&got, &want, sizeof(T)), 0)
+            << b << ", " << i << ", " << j << " of " << batches << " x " << m << " x " << n;
       }
 }
 
@@ -265,7 +274,9 @@ TYPED_TEST(transform_tensors, transposition_by_tiles_of_every_width) {
 TYPED_TEST(transform_tensors, nothing_to_do_is_a_success) {
   using E = TypeParam;
   float* const none = nullptr;
-  EXPECT_TRUE(transform(this->executor(), view_on<E>(none, 0, 5), view_on<E>(none, 0, 5), view_on<E>(none, 0, 5), axpy{1}).ok());
+  EXPECT_TRUE(
+      transform(this->executor(), view_on<E>(none, 0, 5), view_on<E>(none, 0, 5), view_on<E>(none, 0, 5), axpy{1})
+          .ok());
   EXPECT_TRUE(fill(this->executor(), view_on<E>(none, 5, 0), 1.0f).ok());
 }
 
@@ -280,16 +291,20 @@ TYPED_TEST(transform_tensors, wrong_arguments_are_named_and_nothing_is_written) 
     EXPECT_EQ(s.code(), code);
     EXPECT_NE(s.message().find(text), std::string::npos) << s.message();
   };
-  expect(transform(ex, in, view_on<E>(x.data(), 6, 5), d, axpy{1}), errc::bad_shape, "input 2 has extents [6, 5], needs [5, 6], those of the result");
+  expect(transform(ex, in, view_on<E>(x.data(), 6, 5), d, axpy{1}), errc::bad_shape,
+         "input 2 has extents [6, 5], needs [5, 6], those of the result");
   expect(transform(ex, slice(in, 0, 4, 2), in, d, axpy{1}), errc::bad_shape, "input 1 has extents [-1, 6]");
   expect(transform(ex, in, in, slice(d, 1, 0, 7), axpy{1}), errc::bad_shape, "the result has extents [5, -1]");
   float* const none = nullptr;
-  expect(transform(ex, view_on<E>(none, 5, 6), in, d, axpy{1}), errc::null_pointer, "input 1 has extents [5, 6] and null data");
+  expect(transform(ex, view_on<E>(none, 5, 6), in, d, axpy{1}), errc::null_pointer,
+         "input 1 has extents [5, 6] and null data");
   expect(transform(ex, in, in, view_on<E>(none, 5, 6), axpy{1}), errc::null_pointer, "the result");
-  expect(transform(ex, in, in, broadcast<0>(view_on<E>(out.data(), 6), 5), axpy{1}), errc::bad_stride, "the result has extents [5, 6] and strides [0, 1]");
+  expect(transform(ex, in, in, broadcast<0>(view_on<E>(out.data(), 6), 5), axpy{1}), errc::bad_stride,
+         "the result has extents [5, 6] and strides [0, 1]");
   expect(fill(ex, pitched(d, 5), 1.0f), errc::bad_stride, "[5, 1]");
   const auto ten = view_on<E>(out.data(), 10);
-  expect(transform(ex, slice(ten, 0, 0, 9), slice(ten, 0, 1, 10), slice(ten, 0, 1, 10), axpy{1}), errc::overlap, "input 1 shares memory with the result");
+  expect(transform(ex, slice(ten, 0, 0, 9), slice(ten, 0, 1, 10), slice(ten, 0, 1, 10), axpy{1}), errc::overlap,
+         "input 1 shares memory with the result");
   const auto square = view_on<E>(out.data(), 5, 5);
   expect(copy(ex, transposed(square), square), errc::overlap, "input 1 shares memory with the result");
   EXPECT_TRUE(out.untouched());

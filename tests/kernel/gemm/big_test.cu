@@ -27,7 +27,8 @@ TEST(gemm_big, elements_beyond_two_to_the_31) {
     memory<device_space>::download(some.data(), d + first * n, some.size());
     for (std::size_t i = 0; i < some.size(); ++i) {
       const int product = left[static_cast<std::size_t>(first) + i / n] * right[i % n];
-      ASSERT_EQ(int{some[i]}, product > 127 ? 127 : product) << "row " << first << " + " << i / n << ", column " << i % n;
+      ASSERT_EQ(int{some[i]}, product > 127 ? 127 : product)
+          << "row " << first << " + " << i / n << ", column " << i % n;
     }
   }
   check_cuda(cudaFree(a), "A"), check_cuda(cudaFree(b), "B"), check_cuda(cudaFree(d), "D");

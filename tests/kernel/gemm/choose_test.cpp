@@ -8,8 +8,9 @@
 namespace kiln::test {
 namespace {
 
-// The order, tiles and figures of the 16-bit table on Hopper (kernel/gemm/table.hpp), typed here so that the model is tested
-// and not the table: a wide and a narrow persistent kernel, and a large and a small kernel of the older schedule.
+// The order, tiles and figures of the 16-bit table on Hopper (kernel/gemm/table.hpp), typed here so that the model is
+// tested and not the table: a wide and a narrow persistent kernel, and a large and a small kernel of the older
+// schedule.
 constexpr configuration_facts list[] = {
     {256, 256, 64, 2, 1, 1, 1720, 2500, true},
     {128, 128, 64, 1, 1, 1, 1600, 2500, true},
@@ -20,7 +21,8 @@ enum { wide, narrow, large, small };
 constexpr int units = 132;
 constexpr bool all[] = {true, true, true, true}, older[] = {false, false, true, true};
 
-constexpr configuration_choice chosen(index_t m, index_t n, index_t k, index_t batch = 1, const bool (&usable)[4] = all, int multiprocessors = units) {
+constexpr configuration_choice chosen(index_t m, index_t n, index_t k, index_t batch = 1, const bool (&usable)[4] = all,
+                                      int multiprocessors = units) {
   return choose_configuration({m, n, k, batch}, list, multiprocessors, usable);
 }
 
@@ -45,7 +47,9 @@ TEST(gemm_choice, one_small_matrix_gets_the_small_tile) {
 }
 
 // 128 tiles of 128 x 128 would leave one wave half empty with tiles twice as wide.
-TEST(gemm_choice, a_narrow_tile_where_wide_ones_leave_multiprocessors_idle) { EXPECT_EQ(chosen(1024, 2048, 1024).number, narrow); }
+TEST(gemm_choice, a_narrow_tile_where_wide_ones_leave_multiprocessors_idle) {
+  EXPECT_EQ(chosen(1024, 2048, 1024).number, narrow);
+}
 
 TEST(gemm_choice, few_tiles_and_a_long_k_are_cut) {
   for (const index_t m : {128, 256, 512}) {
@@ -102,11 +106,13 @@ TEST(gemm_choice, more_work_is_never_cheaper) {
   }
 }
 
-// A list of problems: many small ones fill the GPU with small tiles, large ones keep the large tile, and a list of one is
-// judged as a problem of its own where its tiles fill no wave.
+// A list of problems: many small ones fill the GPU with small tiles, large ones keep the large tile, and a list of one
+// is judged as a problem of its own where its tiles fill no wave.
 TEST(gemm_choice, lists_of_problems) {
   constexpr configuration_facts rings[] = {list[large], list[small]};
-  const auto chosen_for = [&](const std::vector<gemm_extents>& all) { return choose_for_all(all.data(), static_cast<index_t>(all.size()), rings, units); };
+  const auto chosen_for = [&](const std::vector<gemm_extents>& all) {
+    return choose_for_all(all.data(), static_cast<index_t>(all.size()), rings, units);
+  };
   EXPECT_EQ(chosen_for(std::vector<gemm_extents>(64, {16, 2048, 2048, 1})).number, 1);
   EXPECT_EQ(chosen_for(std::vector<gemm_extents>(64, {1024, 2048, 2048, 1})).number, 0);
   EXPECT_EQ(chosen_for({{0, 5, 4, 1}, {100, 100, 64, 1}}).number, 1);

@@ -23,12 +23,15 @@ TYPED_TEST(gemm_integer_epilogue, integers_scaled_in_float) {
     const auto [d, floats] = this->template out<float>(m, n);
     const auto [u, bytes] = this->template out<std::uint8_t>(m, n);
     const auto [i, integers] = this->template out<int8_t>(m, n);
-    EXPECT_TRUE(gemm(this->executor(), this->in(x, m, k), transposed(this->in(y, n, k)), store(d, relu(acc * scale)), store(u, acc), store(i, acc * scale)).ok());
+    EXPECT_TRUE(gemm(this->executor(), this->in(x, m, k), transposed(this->in(y, n, k)), store(d, relu(acc * scale)),
+                     store(u, acc), store(i, acc * scale))
+                    .ok());
     return results{floats->values(), bytes->values(), integers->values()};
   };
   EXPECT_EQ(run(1, 1, {5}, {1}, 0.5f).scaled[0], 2.5f);
   EXPECT_EQ(run(1, 1, {5}, {1}, -0.5f).scaled[0], 0);
-  for (const auto& [sum, stored] : {std::pair{-5, 0}, {100, 100}, {200, 200}, {300, 255}}) EXPECT_EQ(run(1, 1, {static_cast<int8_t>(sum / 5)}, {5}, 1).as_uint8[0], stored);
+  for (const auto& [sum, stored] : {std::pair{-5, 0}, {100, 100}, {200, 200}, {300, 255}})
+    EXPECT_EQ(run(1, 1, {static_cast<int8_t>(sum / 5)}, {5}, 1).as_uint8[0], stored);
   EXPECT_EQ(run(1, 1, std::vector<int8_t>(512, 100), std::vector<int8_t>(512, 100), 1.0f / 65536).as_int8[0], 78);
 
   const auto a = uniform<int8_t>(64 * 64, 1), b = uniform<int8_t>(64 * 64, 2);
@@ -37,7 +40,8 @@ TYPED_TEST(gemm_integer_epilogue, integers_scaled_in_float) {
   for (std::size_t i = 0; i < 64; ++i)
     for (std::size_t j = 0; j < 64; ++j) turned[i * 64 + j] = b[j * 64 + i];
   const auto want = product_of({64, 64, 64}, a, turned);
-  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], std::max(0.0f, static_cast<float>(want.value[i]) * 0.37f));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    EXPECT_EQ(values[i], std::max(0.0f, static_cast<float>(want.value[i]) * 0.37f));
 }
 
 /// For what depends on the epilogue alone.
@@ -63,7 +67,9 @@ TYPED_TEST(gemm_integer_epilogue, gelu_of_scaled_integers) {
   const auto va = this->in(a, m, k), vb = this->in(b, k, n);
   const auto [half, halves] = this->template out<f16>(m, n);
   const auto [byte, bytes] = this->template out<int8_t>(m, n);
-  ASSERT_TRUE(gemm<compact<TypeParam>>(this->executor(), va, vb, store(half, gelu(acc * scale)), store(byte, gelu(acc * scale) * 16.0f)).ok());
+  ASSERT_TRUE(gemm<compact<TypeParam>>(this->executor(), va, vb, store(half, gelu(acc * scale)),
+                                       store(byte, gelu(acc * scale) * 16.0f))
+                  .ok());
   const auto h = halves->values();
   const auto q = bytes->values();
   for (std::size_t i = 0; i < h.size(); ++i) {
@@ -76,18 +82,22 @@ TYPED_TEST(gemm_integer_epilogue, gelu_of_scaled_integers) {
 
 // QNT-10: D = sa[i] sb[j] (acc - za[i] colsum[j]) + bias[j], zero points and sums of columns as integers.
 TYPED_TEST(gemm_integer_epilogue, zero_points_and_scales_of_quantised_operands) {
-  const index_t m = TypeParam::on_host ? 33 : 333, n = TypeParam::on_host ? 52 : 520, k = TypeParam::on_host ? 100 : 1024;
-  const auto a = uniform<int8_t>(static_cast<std::size_t>(m * k), 5), b = uniform<int8_t>(static_cast<std::size_t>(k * n), 6);
+  const index_t m = TypeParam::on_host ? 33 : 333, n = TypeParam::on_host ? 52 : 520,
+                k = TypeParam::on_host ? 100 : 1024;
+  const auto a = uniform<int8_t>(static_cast<std::size_t>(m * k), 5),
+             b = uniform<int8_t>(static_cast<std::size_t>(k * n), 6);
   const auto zero = small_integers<int32_t>(static_cast<std::size_t>(m), 7, -128, 127);
   std::vector<int32_t> sums(static_cast<std::size_t>(n));
   for (std::size_t i = 0; i < b.size(); ++i) sums[i % static_cast<std::size_t>(n)] += b[i];
-  const auto sa = uniform<float>(static_cast<std::size_t>(m), 8), sb = uniform<float>(static_cast<std::size_t>(n), 9), bias = uniform<float>(static_cast<std::size_t>(n), 10);
+  const auto sa = uniform<float>(static_cast<std::size_t>(m), 8), sb = uniform<float>(static_cast<std::size_t>(n), 9),
+             bias = uniform<float>(static_cast<std::size_t>(n), 10);
   const auto [exact, integers] = this->template out<int32_t>(m, n);
   const auto [half, halves] = this->template out<f16>(m, n);
   const auto corrected = acc - per_row(this->in(zero, m)) * per_column(this->in(sums, n));
   const auto tiny = 1.0f / 65536;
   const status s = gemm(this->executor(), this->in(a, m, k), this->in(b, k, n), store(exact, corrected),
-                        store(half, corrected * tiny * per_row(this->in(sa, m)) * per_column(this->in(sb, n)) + per_column(this->in(bias, n))));
+                        store(half, corrected * tiny * per_row(this->in(sa, m)) * per_column(this->in(sb, n)) +
+                                        per_column(this->in(bias, n))));
   ASSERT_TRUE(s.ok()) << s.message();
   const auto product = product_of({m, n, k}, a, b);
   const auto whole = integers->values();
@@ -97,12 +107,15 @@ TYPED_TEST(gemm_integer_epilogue, zero_points_and_scales_of_quantised_operands) 
     const auto want = static_cast<std::int64_t>(product.value[i]) - std::int64_t{zero[row]} * sums[col];
     ASSERT_EQ(std::int64_t{whole[i]}, want) << row << ", " << col;
     const double scaled = static_cast<double>(want) / 65536 * as_double(sa[row]) * as_double(sb[col]);
-    ASSERT_TRUE(is_near(values[i], scaled + as_double(bias[col]), 4 * 0x1p-24 * (std::abs(scaled) + 1))) << row << ", " << col;
+    ASSERT_TRUE(is_near(values[i], scaled + as_double(bias[col]), 4 * 0x1p-24 * (std::abs(scaled) + 1)))
+        << row << ", " << col;
   }
 }
 TYPED_TEST(gemm_integer_epilogue, a_zero_point_of_ten) {
   const auto [d, result] = this->template out<int32_t>(1, 1);
-  ASSERT_TRUE(gemm<compact<TypeParam>>(this->executor(), this->in(std::vector<int8_t>{10, 12}, 1, 2), this->in(std::vector<int8_t>{3, 4}, 2, 1), store(d, acc - 10 * 7)).ok());
+  ASSERT_TRUE(gemm<compact<TypeParam>>(this->executor(), this->in(std::vector<int8_t>{10, 12}, 1, 2),
+                                       this->in(std::vector<int8_t>{3, 4}, 2, 1), store(d, acc - 10 * 7))
+                  .ok());
   EXPECT_EQ(result->values()[0], 8);
 }
 

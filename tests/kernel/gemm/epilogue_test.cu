@@ -24,17 +24,20 @@ TYPED_TEST(gemm_epilogue, biases_for_rows_and_for_columns) {
   const auto [by_column, columns] = this->template out<float>(3, 3);
   const auto [by_three, threes] = this->template out<float>(3, 3);
   const auto [by_matrix, matrices] = this->template out<float>(3, 3);
-  const status s = gemm<scalars<TypeParam>>(this->executor(), zero, also, store(by_row, acc + per_row(one)), store(by_column, acc + per_column(one)), store(by_three, acc + per_column(three)),
-                        store(by_matrix, axpby(1.0f, acc, 1.0f, stretched)));
+  const status s = gemm<scalars<TypeParam>>(
+      this->executor(), zero, also, store(by_row, acc + per_row(one)), store(by_column, acc + per_column(one)),
+      store(by_three, acc + per_column(three)), store(by_matrix, axpby(1.0f, acc, 1.0f, stretched)));
   ASSERT_TRUE(s.ok()) << s.message();
   expect_matrix(rows->values(), 3, 3, [](index_t i, index_t) { return i + 1; });
-  for (const auto* result : {columns, threes, matrices}) expect_matrix(result->values(), 3, 3, [](index_t, index_t j) { return j + 1; });
+  for (const auto* result : {columns, threes, matrices})
+    expect_matrix(result->values(), 3, 3, [](index_t, index_t j) { return j + 1; });
 }
 
 // EPI-03: a bias and a residual with extents that no tile divides.
 TYPED_TEST(gemm_epilogue, bias_and_residual) {
   constexpr index_t m = 100, n = 256, k = 256;
-  const auto a = this->in(std::vector<float>(m * k, 1.0f / 256), m, k), b = this->in(std::vector<float>(k * n, 1), k, n);
+  const auto a = this->in(std::vector<float>(m * k, 1.0f / 256), m, k),
+             b = this->in(std::vector<float>(k * n, 1), k, n);
   const auto bias = this->in(matrix_of<float>(1, n, [](index_t, index_t j) { return j; }), n);
   const auto residual = this->in(matrix_of<float>(m, n, [](index_t i, index_t) { return i; }), m, n);
   const auto check = [&](auto pinned) {
@@ -50,7 +53,8 @@ TYPED_TEST(gemm_epilogue, bias_and_residual) {
 // GEMM-16: a scale for each row, and nothing read behind the last.
 TYPED_TEST(gemm_epilogue, scales_for_rows_and_columns_of_8_bit_floats) {
   constexpr index_t m = 257, n = 33, k = 64;
-  const auto a = this->in(std::vector<e4m3>(m * k, value_of<e4m3>(1)), m, k), b = this->in(std::vector<e4m3>(n * k, value_of<e4m3>(1)), n, k);
+  const auto a = this->in(std::vector<e4m3>(m * k, value_of<e4m3>(1)), m, k),
+             b = this->in(std::vector<e4m3>(n * k, value_of<e4m3>(1)), n, k);
   const auto rows = this->in(matrix_of<float>(1, m, [](index_t, index_t i) { return i + 1; }), m);
   const auto cols = this->in(std::vector<float>(n, 0.5f), n);
   const auto [d, result] = this->template out<float>(m, n);
@@ -63,7 +67,8 @@ TYPED_TEST(gemm_epilogue, beta_times_what_was_there) {
   constexpr index_t m = 33, n = 17, k = 9;
   const auto run = [&](auto type, auto pinned) {
     using T = decltype(type);
-    const auto a = this->in(std::vector<T>(m * k, value_of<T>(1)), m, k), b = this->in(std::vector<T>(k * n, value_of<T>(1)), k, n);
+    const auto a = this->in(std::vector<T>(m * k, value_of<T>(1)), m, k),
+               b = this->in(std::vector<T>(k * n, value_of<T>(1)), k, n);
     const auto [d, result] = this->template out<T>(m, n);  // NaN
     ASSERT_TRUE(gemm<decltype(pinned)>(this->executor(), a, b, store(d, axpby(1.0f, acc, 0.0f, d))).ok());
     expect_matrix(result->values(), m, n, [](index_t, index_t) { return 9; });
@@ -107,12 +112,15 @@ TYPED_TEST(gemm_epilogue, operand_read_again_by_the_epilogue) {
 // EPI-08, EPI-09: values that products of K = 1 bring in.
 TYPED_TEST(gemm_epilogue, nan_and_infinity_survive) {
   const float inf = limits<float>::infinity(), nan = limits<float>::quiet_nan();
-  const auto a = this->in(std::vector<float>{nan, -1, 0, 2, -inf, inf}, 6, 1), b = this->in(std::vector<float>{1}, 1, 1);
+  const auto a = this->in(std::vector<float>{nan, -1, 0, 2, -inf, inf}, 6, 1),
+             b = this->in(std::vector<float>{1}, 1, 1);
   const auto [d, rectified] = this->template out<float>(6, 1);
   const auto [c, clamped] = this->template out<float>(6, 1);
-  ASSERT_TRUE(gemm<scalars<TypeParam>>(this->executor(), a, b, store(d, relu(acc)), store(c, clamp(acc, 0.0f, 6.0f))).ok());
+  ASSERT_TRUE(
+      gemm<scalars<TypeParam>>(this->executor(), a, b, store(d, relu(acc)), store(c, clamp(acc, 0.0f, 6.0f))).ok());
   const auto expect_same = [](const std::vector<float>& seen, std::vector<float> want) {
-    for (std::size_t i = 0; i < 6; ++i) EXPECT_TRUE(std::isnan(want[i]) ? std::isnan(seen[i]) : seen[i] == want[i]) << i << ": " << seen[i];
+    for (std::size_t i = 0; i < 6; ++i)
+      EXPECT_TRUE(std::isnan(want[i]) ? std::isnan(seen[i]) : seen[i] == want[i]) << i << ": " << seen[i];
   };
   expect_same(rectified->values(), {nan, 0, 0, 2, 0, inf});
   expect_same(clamped->values(), {nan, 0, 0, 2, 0, 6});

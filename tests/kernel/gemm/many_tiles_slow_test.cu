@@ -16,7 +16,9 @@ TYPED_TEST(gemm_many_tiles, batches_beyond_65535) {
       if (TypeParam::on_host && (size != 1 || batch != 65537)) continue;
       const index_t k = size == 1 ? 1 : 8;
       const auto a = matrix_of<float>(batch, size * k, [](index_t b, index_t) { return b % 7; });
-      const auto d = multiplied<float, by_rows, by_rows>(*this, this->executor(), {size, size, k, batch}, a, std::vector<float>(static_cast<std::size_t>(batch * k * size), 2));
+      const auto d =
+          multiplied<float, by_rows, by_rows>(*this, this->executor(), {size, size, k, batch}, a,
+                                              std::vector<float>(static_cast<std::size_t>(batch * k * size), 2));
       expect_matrix(d, batch, size * size, [&](index_t b, index_t) { return 2 * k * (b % 7); });
     }
 }

@@ -17,21 +17,24 @@ TYPED_TEST(gemm_plans, run_again_on_new_values) {
   const auto values = small_integers<f16>(k * n, 1);
   auto& b = this->template input<f16>(values);
   auto& d = this->template output<float>(m * n);
-  const auto plan = plan_gemm(view_on<E>(a.data(), m, k), view_on<E>(b.data(), k, n), store(view_on<E>(d.data(), m, n), acc));
+  const auto plan =
+      plan_gemm(view_on<E>(a.data(), m, k), view_on<E>(b.data(), k, n), store(view_on<E>(d.data(), m, n), acc));
   ASSERT_TRUE(plan.state().ok());
   for (std::uint64_t seed = 5; seed < 8; ++seed) {
     const auto now = small_integers<f16>(m * k, seed);
     memory<typename E::space>::upload(a.data(), now.data(), now.size() * sizeof(f16));
     ASSERT_TRUE(plan.run(this->executor()).ok());
     const auto want = product_of({m, n, k}, now, values);
-    expect_matrix(d.values(), m, n, [&](index_t i, index_t j) { return want.value[static_cast<std::size_t>(i * n + j)]; });
+    expect_matrix(d.values(), m, n,
+                  [&](index_t i, index_t j) { return want.value[static_cast<std::size_t>(i * n + j)]; });
   }
 }
 
 TYPED_TEST(gemm_plans, explain_the_kernel_the_reason_and_the_work) {
   using E = TypeParam;
   constexpr index_t m = 130, n = 70, k = 40;
-  auto &a = this->template input<float>(uniform<float>(m * k, 1)), &b = this->template input<float>(uniform<float>(k * n, 2));
+  auto &a = this->template input<float>(uniform<float>(m * k, 1)),
+       &b = this->template input<float>(uniform<float>(k * n, 2));
   auto& d = this->template output<float>(m * n);
   const auto va = view_on<E>(a.data(), m, k), vb = view_on<E>(b.data(), k, n);
   const auto sink = store(view_on<E>(d.data(), m, n), acc);
@@ -54,7 +57,8 @@ TYPED_TEST(gemm_plans, explain_the_kernel_the_reason_and_the_work) {
 TYPED_TEST(gemm_plans, of_nothing_run_and_explain) {
   using E = TypeParam;
   const float* none = nullptr;
-  const auto plan = plan_gemm(view_on<E>(none, 0, 4), view_on<E>(none, 4, 4), store(view_on<E>(static_cast<float*>(nullptr), 0, 4), acc));
+  const auto plan = plan_gemm(view_on<E>(none, 0, 4), view_on<E>(none, 4, 4),
+                              store(view_on<E>(static_cast<float*>(nullptr), 0, 4), acc));
   EXPECT_TRUE(plan.state().ok());
   EXPECT_TRUE(plan.run(this->executor()).ok());
   EXPECT_EQ(plan.workspace_size(), 0u);
@@ -66,9 +70,13 @@ TYPED_TEST(gemm_plans, are_seen_by_a_trace) {
   auto &a = this->template input<float>(uniform<float>(64, 1)), &b = this->template input<float>(uniform<float>(64, 2));
   auto& d = this->template output<float>(64);
   std::vector<trace::launch_record> seen;
-  const trace::sink sink{[](void* to, const trace::launch_record& r) { static_cast<std::vector<trace::launch_record>*>(to)->push_back(r); }, &seen};
+  const trace::sink sink{[](void* to, const trace::launch_record& r) {
+                           static_cast<std::vector<trace::launch_record>*>(to)->push_back(r);
+                         },
+                         &seen};
   const auto* before = trace::set_sink(&sink);
-  const status s = gemm(this->executor(), view_on<E>(a.data(), 8, 8), view_on<E>(b.data(), 8, 8), store(view_on<E>(d.data(), 8, 8), acc));
+  const status s = gemm(this->executor(), view_on<E>(a.data(), 8, 8), view_on<E>(b.data(), 8, 8),
+                        store(view_on<E>(d.data(), 8, 8), acc));
   trace::set_sink(before);
   ASSERT_TRUE(s.ok());
   ASSERT_EQ(seen.size(), 1u);
@@ -78,8 +86,8 @@ TYPED_TEST(gemm_plans, are_seen_by_a_trace) {
   EXPECT_GE(seen[0].seconds, 0);
 }
 
-// Few tiles and a long K: on Hopper they are cut along K where the workspace allows it, stay whole without, and give the same
-// bits in every run of either.
+// Few tiles and a long K: on Hopper they are cut along K where the workspace allows it, stay whole without, and give
+// the same bits in every run of either.
 TYPED_TEST(gemm_plans, cut_along_k_where_the_workspace_allows) {
   using E = TypeParam;
   if constexpr (E::on_host) {
@@ -87,22 +95,26 @@ TYPED_TEST(gemm_plans, cut_along_k_where_the_workspace_allows) {
   } else {
     for (const product_extents e : {product_extents{256, 512, 16384}, {16, 2560, 8192}}) {
       SCOPED_TRACE(::testing::Message() << e);
-      const auto a = uniform<bf16>(static_cast<std::size_t>(e.m * e.k), 1), b = uniform<bf16>(static_cast<std::size_t>(e.k * e.n), 2);
+      const auto a = uniform<bf16>(static_cast<std::size_t>(e.m * e.k), 1),
+                 b = uniform<bf16>(static_cast<std::size_t>(e.k * e.n), 2);
       auto &da = this->template input<bf16>(a), &db = this->template input<bf16>(b);
       auto& d = this->template output<float>(static_cast<std::size_t>(e.m * e.n));
-      const auto plan = plan_gemm(view_on<E>(da.data(), e.m, e.k), view_on<E>(db.data(), e.k, e.n), store(view_on<E>(d.data(), e.m, e.n), acc));
+      const auto plan = plan_gemm(view_on<E>(da.data(), e.m, e.k), view_on<E>(db.data(), e.k, e.n),
+                                  store(view_on<E>(d.data(), e.m, e.n), acc));
       ASSERT_TRUE(plan.state().ok()) << plan.state().message();
       if (!plan.explain().cut) GTEST_SKIP() << "this GPU's kernels do not cut: " << plan.explain().text();
       const auto want = product_of(e, a, b);
       auto& scratch = this->template output<unsigned char>(plan.workspace_size());
-      for (const workspace given : {workspace{scratch.data(), scratch.size()}, workspace{}, workspace{scratch.data(), scratch.size() - 1}}) {
+      for (const workspace given :
+           {workspace{scratch.data(), scratch.size()}, workspace{}, workspace{scratch.data(), scratch.size() - 1}}) {
         std::vector<float> first;
         for (int i = 0; i < 100; ++i) {
           ASSERT_TRUE(plan.run(E{nullptr, given}).ok());
           const auto now = d.values();
           if (i == 0) {
             first = now;
-            for (std::size_t j = 0; j < now.size(); ++j) ASSERT_TRUE(is_near(now[j], want.value[j], sum_error<bf16, bf16, E>(e.k, want.magnitude[j]))) << j;
+            for (std::size_t j = 0; j < now.size(); ++j)
+              ASSERT_TRUE(is_near(now[j], want.value[j], sum_error<bf16, bf16, E>(e.k, want.magnitude[j]))) << j;
           }
           ASSERT_EQ(now, first) << "run " << i;
         }

@@ -1,6 +1,6 @@
 #pragma once
-/// Matrix products for tests: operands that lie in memory in many ways between guards, the exact result, and how far from it
-/// a right kernel may be.
+/// Matrix products for tests: operands that lie in memory in many ways between guards, the exact result, and how far
+/// from it a right kernel may be.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -37,15 +37,20 @@ struct placement {
   index_t extents[3], strides[3];
   std::size_t span, shift;  ///< elements of the buffer, and before the first
 
-  placement(placed how, index_t batch, index_t rows, index_t cols) : extents{batch, rows, cols}, shift(how == placed::misaligned ? 1 : 0) {
+  placement(placed how, index_t batch, index_t rows, index_t cols)
+      : extents{batch, rows, cols}, shift(how == placed::misaligned ? 1 : 0) {
     constexpr int inner = Unit == by_columns ? 1 : 2, outer = 3 - inner;
     const index_t step = Unit == spread_out ? 3 : 1, packed = extents[inner] * step;
     strides[inner] = step;
-    strides[outer] = how == placed::odd_pitch ? packed + 2 + (packed + 1) % 2 : how == placed::wide_pitch ? round_up<index_t>(packed, 16) + 16 : packed;
+    strides[outer] = how == placed::odd_pitch    ? packed + 2 + (packed + 1) % 2
+                     : how == placed::wide_pitch ? round_up<index_t>(packed, 16) + 16
+                                                 : packed;
     strides[0] = strides[outer] * extents[outer] + (how == placed::odd_pitch ? 5 : how == placed::wide_pitch ? 32 : 0);
     span = static_cast<std::size_t>(batch * strides[0]);
   }
-  std::size_t at(index_t b, index_t i, index_t j) const { return static_cast<std::size_t>(b * strides[0] + i * strides[1] + j * strides[2]); }
+  std::size_t at(index_t b, index_t i, index_t j) const {
+    return static_cast<std::size_t>(b * strides[0] + i * strides[1] + j * strides[2]);
+  }
 
   /// Calls `f(place, number)` for each element, numbered as in a packed row-major buffer.
   template <class F>
@@ -71,7 +76,8 @@ struct placement {
   }
 };
 
-/// The product [batch, m, n], and for each element the sum of the magnitudes of its products. Integers wrap as int32 does.
+/// The product [batch, m, n], and for each element the sum of the magnitudes of its products. Integers wrap as int32
+/// does.
 struct exact_product {
   std::vector<double> value, magnitude;
 };
@@ -79,7 +85,8 @@ template <class Ta, class Tb>
 exact_product product_of(const product_extents& e, const std::vector<Ta>& a, const std::vector<Tb>& b) {
   constexpr bool integers = std::is_integral_v<Ta> && std::is_integral_v<Tb>;
   using number = std::conditional_t<integers, std::int64_t, double>;
-  const auto m = static_cast<std::size_t>(e.m), n = static_cast<std::size_t>(e.n), k = static_cast<std::size_t>(e.k), batch = static_cast<std::size_t>(e.batch);
+  const auto m = static_cast<std::size_t>(e.m), n = static_cast<std::size_t>(e.n), k = static_cast<std::size_t>(e.k),
+             batch = static_cast<std::size_t>(e.batch);
   exact_product r{std::vector<double>(batch * m * n), std::vector<double>(batch * m * n)};
   std::vector<number> sums(n);
   std::vector<double> sizes(n);
@@ -94,7 +101,8 @@ exact_product product_of(const product_extents& e, const std::vector<Ta>& a, con
       }
     }
     for (std::size_t j = 0; j < n; ++j) {
-      if constexpr (integers) r.value[row * n + j] = static_cast<double>(static_cast<std::int32_t>(static_cast<std::uint32_t>(sums[j])));
+      if constexpr (integers)
+        r.value[row * n + j] = static_cast<double>(static_cast<std::int32_t>(static_cast<std::uint32_t>(sums[j])));
       else r.value[row * n + j] = sums[j];
       r.magnitude[row * n + j] = sizes[j];
     }
@@ -105,9 +113,9 @@ exact_product product_of(const product_extents& e, const std::vector<Ta>& a, con
 template <class T>
 inline constexpr bool is_fp8 = std::is_same_v<T, e4m3> || std::is_same_v<T, e5m2>;
 
-/// How far a float32 sum of k products may be from the exact one: in any order, each product and each addition rounded or cut
-/// to 24 bits, first-order terms times 1.01. Integers are exact. Hopper's units add 32 products of 8-bit floats at a time to
-/// the sum of a block of 128, and cut each of these 33 terms 13 bits below the largest.
+/// How far a float32 sum of k products may be from the exact one: in any order, each product and each addition rounded
+/// or cut to 24 bits, first-order terms times 1.01. Integers are exact. Hopper's units add 32 products of 8-bit floats
+/// at a time to the sum of a block of 128, and cut each of these 33 terms 13 bits below the largest.
 template <class Ta, class Tb, class E>
 double sum_error(index_t k, double magnitude) {
   if (std::is_integral_v<Ta> && std::is_integral_v<Tb>) return 0;
@@ -134,7 +142,8 @@ class mismatches {
  public:
   void add(const char* what, index_t batch, index_t row, index_t col, double seen, double exact, double error) {
     if (++count_ > 3) return;
-    ADD_FAILURE() << what << " of batch " << batch << ", row " << row << ", column " << col << " is " << seen << ", needs " << exact << " within " << error;
+    ADD_FAILURE() << what << " of batch " << batch << ", row " << row << ", column " << col << " is " << seen
+                  << ", needs " << exact << " within " << error;
   }
   ~mismatches() { EXPECT_LE(count_, 3) << "elements are wrong"; }
 
@@ -148,15 +157,18 @@ struct places {
 };
 
 /// D = A B of packed values, everything guarded: D's elements in a packed buffer. `Config` may pin a configuration.
-template <class Out, int UnitA, int UnitB, int UnitD = by_rows, class Config = automatic, class Fixture, class E, class Ta, class Tb>
-std::vector<Out> multiplied(Fixture& test, const E& ex, const product_extents& e, const std::vector<Ta>& a, const std::vector<Tb>& b, const places& at = {}) {
+template <class Out, int UnitA, int UnitB, int UnitD = by_rows, class Config = automatic, class Fixture, class E,
+          class Ta, class Tb>
+std::vector<Out> multiplied(Fixture& test, const E& ex, const product_extents& e, const std::vector<Ta>& a,
+                            const std::vector<Tb>& b, const places& at = {}) {
   const placement<UnitA> at_a(at.a, e.batch, e.m, e.k);
   const placement<UnitB> at_b(at.b, e.batch, e.k, e.n);
   const placement<UnitD> at_d(at.d, e.batch, e.m, e.n);
   auto& da = test.template input<Ta>(at_a.spread(a), at_a.shift);
   auto& db = test.template input<Tb>(at_b.spread(b), at_b.shift);
   auto& dd = test.template output<Out>(at_d.span, std::is_integral_v<Out> ? prefill::x55 : prefill::nan, at_d.shift);
-  const status s = gemm<Config>(ex, at_a.template view<E>(da.data()), at_b.template view<E>(db.data()), store(at_d.template view<E>(dd.data()), acc));
+  const status s = gemm<Config>(ex, at_a.template view<E>(da.data()), at_b.template view<E>(db.data()),
+                                store(at_d.template view<E>(dd.data()), acc));
   EXPECT_TRUE(s.ok()) << s.message();
   const auto d = dd.values();
   std::vector<Out> packed(static_cast<std::size_t>(e.batch * e.m * e.n));
@@ -167,9 +179,11 @@ std::vector<Out> multiplied(Fixture& test, const E& ex, const product_extents& e
 }
 
 /// Random A and B against the exact product.
-template <class Ta, class Tb, class Out, int UnitA, int UnitB, int UnitD = by_rows, class Config = automatic, class Fixture, class E>
+template <class Ta, class Tb, class Out, int UnitA, int UnitB, int UnitD = by_rows, class Config = automatic,
+          class Fixture, class E>
 void expect_product(Fixture& test, const E& ex, const product_extents& e, std::uint64_t seed, const places& at) {
-  SCOPED_TRACE(::testing::Message() << e << ", seed " << seed << ", placed " << static_cast<int>(at.a) << static_cast<int>(at.b) << static_cast<int>(at.d));
+  SCOPED_TRACE(::testing::Message() << e << ", seed " << seed << ", placed " << static_cast<int>(at.a)
+                                    << static_cast<int>(at.b) << static_cast<int>(at.d));
   const auto a = uniform<Ta>(static_cast<std::size_t>(e.batch * e.m * e.k), hash(seed, 1));
   const auto b = uniform<Tb>(static_cast<std::size_t>(e.batch * e.k * e.n), hash(seed, 2));
   const auto d = multiplied<Out, UnitA, UnitB, UnitD, Config>(test, ex, e, a, b, at);
@@ -203,33 +217,45 @@ void expect_matrix(const std::vector<T>& d, index_t rows, index_t cols, F&& f) {
     }
 }
 
-/// All of 1, 7, 33, 65 and one more than a K of 128 bytes for M, N and K, then random extents; on the device also some that
-/// take many tiles. Placements vary.
-template <class Ta, class Tb, class Out, int UnitA, int UnitB, int UnitD = by_rows, class Config = automatic, class Fixture>
+/// All of 1, 7, 33, 65 and one more than a K of 128 bytes for M, N and K, then random extents; on the device also some
+/// that take many tiles. Placements vary.
+template <class Ta, class Tb, class Out, int UnitA, int UnitB, int UnitD = by_rows, class Config = automatic,
+          class Fixture>
 void expect_products(Fixture& test, std::uint64_t seed) {
   const auto ex = test.executor();
   const auto check = [&](const product_extents& e, std::uint64_t number) {
     const std::uint64_t bits = hash(seed, number);
-    expect_product<Ta, Tb, Out, UnitA, UnitB, UnitD, Config>(test, ex, e, bits, {any_placement(bits), any_placement(bits >> 8), any_placement(bits >> 16)});
+    expect_product<Ta, Tb, Out, UnitA, UnitB, UnitD, Config>(
+        test, ex, e, bits, {any_placement(bits), any_placement(bits >> 8), any_placement(bits >> 16)});
   };
   const index_t odd[] = {1, 7, 33, 65, 128 / static_cast<index_t>(sizeof(Ta)) + 1};
   std::uint64_t number = 0;
   for (const index_t m : odd)
     for (const index_t n : odd)
       for (const index_t k : odd) check({m, n, k, 1}, ++number);
-  const auto below = [&](std::uint64_t i, index_t limit) { return static_cast<index_t>(hash(seed + 77, i) % static_cast<std::uint64_t>(limit)); };
-  for (std::uint64_t i = 0; i < 10; ++i) check({1 + below(4 * i, 90), 1 + below(4 * i + 1, 90), below(4 * i + 2, 200), 1 + below(4 * i + 3, 3)}, ++number);
+  const auto below = [&](std::uint64_t i, index_t limit) {
+    return static_cast<index_t>(hash(seed + 77, i) % static_cast<std::uint64_t>(limit));
+  };
+  for (std::uint64_t i = 0; i < 10; ++i)
+    check({1 + below(4 * i, 90), 1 + below(4 * i + 1, 90), below(4 * i + 2, 200), 1 + below(4 * i + 3, 3)}, ++number);
   if constexpr (!std::decay_t<decltype(ex)>::on_host)
-    for (const product_extents e : {product_extents{300, 520, 391, 1}, {257, 129, 1000, 2}, {1, 4099, 256, 1}, {1031, 8, 72, 3}, {640, 768, 512, 1}}) check(e, ++number);
+    for (const product_extents e : {product_extents{300, 520, 391, 1},
+                                    {257, 129, 1000, 2},
+                                    {1, 4099, 256, 1},
+                                    {1031, 8, 72, 3},
+                                    {640, 768, 512, 1}})
+      check(e, ++number);
 }
 
 /// A pinned configuration on a few extents, watched on the host. `aligned`: operands as TMA needs them.
 template <class Ta, class Tb, class Out, int UnitA, int UnitB, class Config, class Fixture, class E>
-void expect_pinned(Fixture& test, const E& ex, std::initializer_list<product_extents> all, std::uint64_t seed, bool aligned = false) {
+void expect_pinned(Fixture& test, const E& ex, std::initializer_list<product_extents> all, std::uint64_t seed,
+                   bool aligned = false) {
   std::uint64_t number = 0;
   for (const product_extents& e : all) {
     const std::uint64_t bits = hash(seed, ++number);
-    const placed a = aligned ? placed::wide_pitch : any_placement(bits), b = aligned ? placed::wide_pitch : any_placement(bits >> 8);
+    const placed a = aligned ? placed::wide_pitch : any_placement(bits),
+                 b = aligned ? placed::wide_pitch : any_placement(bits >> 8);
     expect_product<Ta, Tb, Out, UnitA, UnitB, by_rows, Config>(test, ex, e, bits, {a, b, any_placement(bits >> 16)});
   }
 }
@@ -245,7 +271,8 @@ class with_views : public on_executor<E> {
   }
   template <class T, class... I>
   auto out(I... extents) {
-    auto& buffer = this->template output<T>((static_cast<std::size_t>(extents) * ...), std::is_integral_v<T> ? prefill::x55 : prefill::nan);
+    auto& buffer = this->template output<T>((static_cast<std::size_t>(extents) * ...),
+                                            std::is_integral_v<T> ? prefill::x55 : prefill::nan);
     return std::pair{view_on<E>(buffer.data(), extents...), &buffer};
   }
 };
@@ -271,7 +298,8 @@ auto watched(const E& ex) {
   else return ex;
 }
 
-/// Runs a plan with as much workspace as it asks for: guarded memory on the device, the executor's own on the host, watched.
+/// Runs a plan with as much workspace as it asks for: guarded memory on the device, the executor's own on the host,
+/// watched.
 template <class E, class Plan>
 status run_with_workspace(on_executor<E>& test, const Plan& plan) {
   if constexpr (E::on_host) {

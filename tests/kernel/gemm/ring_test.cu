@@ -1,5 +1,5 @@
-// Pinned configurations of the block-wide schedules, small enough for the host's model of a block, where every access to
-// shared memory is watched.
+// Pinned configurations of the block-wide schedules, small enough for the host's model of a block, where every access
+// to shared memory is watched.
 #include "tests/kernel/gemm/problem.hpp"
 
 namespace kiln::test {
@@ -7,7 +7,8 @@ namespace {
 
 KILN_ON_EXECUTORS(gemm_ring);
 
-constexpr std::initializer_list<product_extents> few = {{1, 1, 1, 1}, {33, 7, 65, 1}, {65, 33, 7, 2}, {70, 66, 200, 1}, {7, 65, 0, 1}};
+constexpr std::initializer_list<product_extents> few = {
+    {1, 1, 1, 1}, {33, 7, 65, 1}, {65, 33, 7, 2}, {70, 66, 200, 1}, {7, 65, 0, 1}};
 
 TYPED_TEST(gemm_ring, serial_scalars) {
   using pinned = config<tile<32, 32, 32>, warp_tile<16, 16>, serial, instructions::simt>;
@@ -31,8 +32,10 @@ TYPED_TEST(gemm_ring, four_stages) {
 }
 TYPED_TEST(gemm_ring, integers_on_tensor_cores) {
   using pinned = config<tile<32, 64, 128>, warp_tile<32, 32>, stages<3>>;
-  expect_pinned<std::int8_t, std::int8_t, std::int32_t, by_rows, by_columns, pinned>(*this, watched(this->executor()), few, 46);
-  expect_pinned<std::int8_t, std::int8_t, std::int32_t, by_columns, by_rows, pinned>(*this, watched(this->executor()), few, 47);
+  expect_pinned<std::int8_t, std::int8_t, std::int32_t, by_rows, by_columns, pinned>(*this, watched(this->executor()),
+                                                                                     few, 46);
+  expect_pinned<std::int8_t, std::int8_t, std::int32_t, by_columns, by_rows, pinned>(*this, watched(this->executor()),
+                                                                                     few, 47);
 }
 
 }  // namespace

@@ -21,21 +21,27 @@ TYPED_TEST_SUITE(gemm_sinks, executors, executor_names);
 template <class T, class Out, class Config = automatic, class Fixture, class Run>
 void expect_swiglu(Fixture& test, const product_extents& e, std::uint64_t seed, Run&& run) {
   SCOPED_TRACE(::testing::Message() << e);
-  const auto a = uniform<T>(static_cast<std::size_t>(e.batch * e.m * e.k), seed), w = uniform<T>(static_cast<std::size_t>(2 * e.n * e.k), seed + 1);
+  const auto a = uniform<T>(static_cast<std::size_t>(e.batch * e.m * e.k), seed),
+             w = uniform<T>(static_cast<std::size_t>(2 * e.n * e.k), seed + 1);
   (void)test;
   const auto d = run(a, w);
   std::vector<T> gate, up;
   for (index_t q = 0; q < e.batch; ++q)
     for (index_t l = 0; l < e.k; ++l)
-      for (index_t j = 0; j < e.n; ++j) gate.push_back(w[static_cast<std::size_t>(j * e.k + l)]), up.push_back(w[static_cast<std::size_t>((e.n + j) * e.k + l)]);
+      for (index_t j = 0; j < e.n; ++j)
+        gate.push_back(w[static_cast<std::size_t>(j * e.k + l)]),
+            up.push_back(w[static_cast<std::size_t>((e.n + j) * e.k + l)]);
   const auto x = product_of(e, a, gate), y = product_of(e, a, up);
   mismatches wrong;
   for (std::size_t i = 0; i < d.size(); ++i) {
     const double silu = x.value[i] / (1 + std::exp(-x.value[i])), exact = silu * y.value[i];
-    const double x_error = sum_error<T, T, host_executor>(e.k, x.magnitude[i]), y_error = sum_error<T, T, host_executor>(e.k, y.magnitude[i]);
+    const double x_error = sum_error<T, T, host_executor>(e.k, x.magnitude[i]),
+                 y_error = sum_error<T, T, host_executor>(e.k, y.magnitude[i]);
     const double silu_error = 1.1 * x_error + 1e-6 * std::abs(silu) + 1e-7;  // silu's slope is below 1.1
-    const double error = silu_error * (std::abs(y.value[i]) + y_error) + std::abs(silu) * y_error + 0x1p-24 * std::abs(exact);
-    if (!is_near(d[i], exact, error)) wrong.add("D", 0, static_cast<index_t>(i) / e.n, static_cast<index_t>(i) % e.n, as_double(d[i]), exact, error);
+    const double error =
+        silu_error * (std::abs(y.value[i]) + y_error) + std::abs(silu) * y_error + 0x1p-24 * std::abs(exact);
+    if (!is_near(d[i], exact, error))
+      wrong.add("D", 0, static_cast<index_t>(i) / e.n, static_cast<index_t>(i) % e.n, as_double(d[i]), exact, error);
   }
 }
 
@@ -47,8 +53,10 @@ TYPED_TEST(gemm_sinks, swiglu_of_two_products) {
     expect_swiglu<T, Out>(*this, e, seed, [&](const auto& a, const auto& w) {
       const auto weights = this->in(w, 2 * e.n, e.k);
       const auto [d, result] = this->template out<Out>(e.batch, e.m, e.n);
-      const status s = this->template run<decltype(pinned)>(this->in(a, e.batch, e.m, e.k), dual(transposed(slice(weights, 0, 0, e.n)), transposed(slice(weights, 0, e.n, 2 * e.n))),
-                                                            store(d, silu(acc_<0>) * acc_<1>));
+      const status s = this->template run<decltype(pinned)>(
+          this->in(a, e.batch, e.m, e.k),
+          dual(transposed(slice(weights, 0, 0, e.n)), transposed(slice(weights, 0, e.n, 2 * e.n))),
+          store(d, silu(acc_<0>) * acc_<1>));
       EXPECT_TRUE(s.ok()) << s.message();
       return result->values();
     });
@@ -59,16 +67,18 @@ TYPED_TEST(gemm_sinks, swiglu_of_two_products) {
   }
   swiglu(f16{}, float{}, {33, 65, 100}, 103, config<tile<32, 32, 64>, warp_tile<16, 16>, stages<2>>{});
   if constexpr (!TypeParam::on_host) swiglu(bf16{}, bf16{}, {300, 520, 392}, 104, automatic{});
-  if (no_hopper_here<TypeParam>().empty()) swiglu(bf16{}, f16{}, {130, 70, 72, 2}, 105, config<tile<128, 32, 64>, stages<2>, warp_specialized>{});
+  if (no_hopper_here<TypeParam>().empty())
+    swiglu(bf16{}, f16{}, {130, 70, 72, 2}, 105, config<tile<128, 32, 64>, stages<2>, warp_specialized>{});
   // A width that is no multiple of 64, over two tiles.
-  if (no_hopper_here<TypeParam>().empty()) swiglu(bf16{}, bf16{}, {130, 200, 72}, 106, config<tile<128, 96, 64>, stages<2>, warp_specialized>{});
+  if (no_hopper_here<TypeParam>().empty())
+    swiglu(bf16{}, bf16{}, {130, 200, 72}, 106, config<tile<128, 96, 64>, stages<2>, warp_specialized>{});
 }
 
 template <class T>
 using sum_of = std::conditional_t<std::is_integral_v<T>, std::int32_t, float>;
 
-/// Small integers: every partial sum is exact, so that each reduction has one right answer. The largest value of a row stands
-/// in the tests of lists.
+/// Small integers: every partial sum is exact, so that each reduction has one right answer. The largest value of a row
+/// stands in the tests of lists.
 template <class E>
 class gemm_reductions : public gemm_sinks<E> {
  protected:
@@ -85,8 +95,10 @@ class gemm_reductions : public gemm_sinks<E> {
     const auto [z, row_sizes] = this->template out<Sum>(e.batch, e.m);
     const auto [l, lows] = this->template out<Sum>(e.batch, e.n);
     const auto [c, sums] = this->template out<Sum>(e.batch, e.n);
-    const status done = this->template run<Config>(this->in(a, e.batch, e.m, e.k), transposed(this->in(b, e.batch, e.n, e.k)), store(d, acc), reduce_rows<reduction::sum>(s, acc * 2),
-                                                   reduce_rows<reduction::amax>(z, acc), reduce_columns<reduction::min>(l, acc), reduce_columns<reduction::sum>(c, acc));
+    const status done = this->template run<Config>(
+        this->in(a, e.batch, e.m, e.k), transposed(this->in(b, e.batch, e.n, e.k)), store(d, acc),
+        reduce_rows<reduction::sum>(s, acc * 2), reduce_rows<reduction::amax>(z, acc),
+        reduce_columns<reduction::min>(l, acc), reduce_columns<reduction::sum>(c, acc));
     EXPECT_TRUE(done.ok()) << done.message();
     return {values->values(), row_sums->values(), row_sizes->values(), lows->values(), sums->values()};
   }
@@ -94,8 +106,10 @@ class gemm_reductions : public gemm_sinks<E> {
   template <class T, class Config = automatic>
   void expect(const product_extents& e, std::uint64_t seed) {
     SCOPED_TRACE(::testing::Message() << e);
-    const auto a = small_integers<T>(static_cast<std::size_t>(e.batch * e.m * e.k), seed, -2, 2), b = small_integers<T>(static_cast<std::size_t>(e.batch * e.n * e.k), seed + 1, -2, 2);
-    const auto m = static_cast<std::size_t>(e.m), n = static_cast<std::size_t>(e.n), k = static_cast<std::size_t>(e.k), batch = static_cast<std::size_t>(e.batch);
+    const auto a = small_integers<T>(static_cast<std::size_t>(e.batch * e.m * e.k), seed, -2, 2),
+               b = small_integers<T>(static_cast<std::size_t>(e.batch * e.n * e.k), seed + 1, -2, 2);
+    const auto m = static_cast<std::size_t>(e.m), n = static_cast<std::size_t>(e.n), k = static_cast<std::size_t>(e.k),
+               batch = static_cast<std::size_t>(e.batch);
     std::vector<T> turned(b.size());
     for (std::size_t i = 0; i < b.size(); ++i) turned[i / (n * k) * n * k + i % k * n + i / k % n] = b[i];
     const auto want = product_of(e, a, turned);
@@ -103,7 +117,8 @@ class gemm_reductions : public gemm_sinks<E> {
     for (std::size_t i = 0; i < want.value.size(); ++i) {
       const double x = want.value[i];
       const std::size_t row = i / n, col = i / (m * n) * n + i % n;
-      row_sums[row] += 2 * x, row_sizes[row] = std::max(row_sizes[row], std::abs(x)), lows[col] = std::min(lows[col], x), sums[col] += x;
+      row_sums[row] += 2 * x, row_sizes[row] = std::max(row_sizes[row], std::abs(x)),
+                              lows[col] = std::min(lows[col], x), sums[col] += x;
     }
     const auto seen = reduced<T, Config>(e, a, b);
     const auto expect_same = [](const auto& values, const std::vector<double>& exact, const char* what) {
@@ -118,7 +133,8 @@ class gemm_reductions : public gemm_sinks<E> {
 };
 TYPED_TEST_SUITE(gemm_reductions, executors, executor_names);
 
-constexpr std::initializer_list<product_extents> odd = {{1, 1, 1}, {7, 33, 65}, {65, 7, 33, 3}, {100, 70, 0}, {33, 129, 20}};
+constexpr std::initializer_list<product_extents> odd = {
+    {1, 1, 1}, {7, 33, 65}, {65, 7, 33, 3}, {100, 70, 0}, {33, 129, 20}};
 
 TYPED_TEST(gemm_reductions, over_rows_and_columns) {
   for (const product_extents& e : odd) {
@@ -132,7 +148,8 @@ TYPED_TEST(gemm_reductions, over_rows_and_columns) {
 }
 
 TYPED_TEST(gemm_reductions, of_integers_in_a_pinned_configuration) {
-  for (const product_extents& e : odd) this->template expect<std::int8_t, config<tile<64, 64, 64>, warp_tile<32, 32>, stages<2>>>(e, 113);
+  for (const product_extents& e : odd)
+    this->template expect<std::int8_t, config<tile<64, 64, 64>, warp_tile<32, 32>, stages<2>>>(e, 113);
 }
 
 TYPED_TEST(gemm_reductions, of_integers_in_warp_specialized) {
@@ -165,9 +182,13 @@ TYPED_TEST(gemm_sinks, reductions_of_no_elements) {
   auto& b = this->template input<float>(std::vector<float>(6, 1));
   auto &rows = this->template output<float>(3), &columns = this->template output<float>(2);
   const auto none = view_on<E>(b.data(), 2, 0);
-  ASSERT_TRUE(gemm(this->executor(), view_on<E>(a.data(), 3, 2), none, reduce_rows<reduction::sum>(view_on<E>(rows.data(), 3), acc)).ok());
+  ASSERT_TRUE(gemm(this->executor(), view_on<E>(a.data(), 3, 2), none,
+                   reduce_rows<reduction::sum>(view_on<E>(rows.data(), 3), acc))
+                  .ok());
   EXPECT_EQ(rows.values(), std::vector<float>(3, 0));
-  ASSERT_TRUE(gemm(this->executor(), view_on<E>(a.data(), 0, 3), view_on<E>(b.data(), 3, 2), reduce_columns<reduction::max>(view_on<E>(columns.data(), 2), acc)).ok());
+  ASSERT_TRUE(gemm(this->executor(), view_on<E>(a.data(), 0, 3), view_on<E>(b.data(), 3, 2),
+                   reduce_columns<reduction::max>(view_on<E>(columns.data(), 2), acc))
+                  .ok());
   EXPECT_EQ(columns.values(), std::vector<float>(2, -std::numeric_limits<float>::infinity()));
 }
 

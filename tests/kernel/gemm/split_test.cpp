@@ -1,5 +1,5 @@
-// Tiles cut along K: parts meet in the workspace, in any order of roles, and the last to arrive adds them up. The public call
-// never cuts on the host, whose one worker has nobody to share with, so this drives the kernel's own parts.
+// Tiles cut along K: parts meet in the workspace, in any order of roles, and the last to arrive adds them up. The
+// public call never cuts on the host, whose one worker has nobody to share with, so this drives the kernel's own parts.
 #include <kiln/arch/host/driver.hpp>
 
 #include "tests/kernel/gemm/problem.hpp"
@@ -8,19 +8,24 @@ namespace kiln::test {
 namespace {
 
 template <class Config, class T, class Out>
-std::vector<Out> split_product(const host_executor& ex, const product_extents& e, std::uint32_t workers, bool expect_parts = true) {
-  const auto a = uniform<T>(static_cast<std::size_t>(e.batch * e.m * e.k), 61), b = uniform<T>(static_cast<std::size_t>(e.batch * e.n * e.k), 62);
+std::vector<Out> split_product(const host_executor& ex, const product_extents& e, std::uint32_t workers,
+                               bool expect_parts = true) {
+  const auto a = uniform<T>(static_cast<std::size_t>(e.batch * e.m * e.k), 61),
+             b = uniform<T>(static_cast<std::size_t>(e.batch * e.n * e.k), 62);
   const placement<by_rows> at_a(placed::wide_pitch, e.batch, e.m, e.k);
   const placement<by_columns> at_b(placed::wide_pitch, e.batch, e.k, e.n);
   guarded_input<T, host_space> da(at_a.spread(a)), db(at_b.spread(b));
-  guarded_output<Out, host_space> d(static_cast<std::size_t>(e.batch * e.m * e.n), std::is_integral_v<Out> ? prefill::x55 : prefill::nan);
-  const auto arguments = detail::gemm_arguments_of(at_a.template view<host_executor>(da.data()), at_b.template view<host_executor>(db.data()),
+  guarded_output<Out, host_space> d(static_cast<std::size_t>(e.batch * e.m * e.n),
+                                    std::is_integral_v<Out> ? prefill::x55 : prefill::nan);
+  const auto arguments = detail::gemm_arguments_of(at_a.template view<host_executor>(da.data()),
+                                                   at_b.template view<host_executor>(db.data()),
                                                    store(host_view(d.data(), e.batch, e.m, e.n), acc));
   using kernel = hopper_gemm<std::remove_const_t<decltype(arguments)>, Config>;
   typename kernel::parameters p{};
   p.arguments = arguments;
   EXPECT_TRUE(kernel::program::make_maps(p).ok());
-  const auto rows = static_cast<std::uint32_t>(ceil_div<index_t>(e.m, kernel::tile_m)), cols = static_cast<std::uint32_t>(ceil_div<index_t>(e.n, kernel::tile_n));
+  const auto rows = static_cast<std::uint32_t>(ceil_div<index_t>(e.m, kernel::tile_m)),
+             cols = static_cast<std::uint32_t>(ceil_div<index_t>(e.n, kernel::tile_n));
   const work_order w = make_work_order({rows, cols, static_cast<std::uint32_t>(e.batch), 2}, workers,
                                        static_cast<std::uint32_t>(ceil_div<index_t>(e.k, kernel::tile_k)), true);
   EXPECT_EQ(w.streamed > 0, expect_parts);
@@ -38,7 +43,8 @@ std::vector<Out> split_product(const host_executor& ex, const product_extents& e
     const double error = sum_error<T, T, host_executor>(e.k, want.magnitude[i]);
     const auto number = static_cast<index_t>(i);
     if (!is_near(values[i], want.value[i], error))
-      wrong.add("D", number / (e.m * e.n), number / e.n % e.m, number % e.n, as_double(values[i]), want.value[i], error);
+      wrong.add("D", number / (e.m * e.n), number / e.n % e.m, number % e.n, as_double(values[i]), want.value[i],
+                error);
   }
   return values;
 }
@@ -47,12 +53,15 @@ using one_block = config<tile<128, 64, 64>, stages<3>, warp_specialized>;
 using two_blocks = config<tile<128, 64, 64>, stages<3>, cluster<2>, warp_specialized>;
 
 TEST(gemm_split, few_tiles_over_many_workers) {
-  for (const std::uint32_t workers : {3u, 5u, 7u}) split_product<one_block, bf16, float>(host.with_checks(), {130, 60, 1000, 1}, workers);
+  for (const std::uint32_t workers : {3u, 5u, 7u})
+    split_product<one_block, bf16, float>(host.with_checks(), {130, 60, 1000, 1}, workers);
 }
 
 TEST(gemm_split, tiles_beyond_a_wave) { split_product<one_block, f16, f16>(host.with_checks(), {200, 200, 520, 2}, 5); }
 
-TEST(gemm_split, whole_waves_stay_whole) { split_product<one_block, f16, f16>(host.with_checks(), {200, 100, 200, 1}, 4, false); }
+TEST(gemm_split, whole_waves_stay_whole) {
+  split_product<one_block, f16, f16>(host.with_checks(), {200, 100, 200, 1}, 4, false);
+}
 
 TEST(gemm_split, clusters) {
   split_product<two_blocks, bf16, float>(host.with_checks(), {300, 100, 776, 1}, 3);
@@ -60,14 +69,16 @@ TEST(gemm_split, clusters) {
 }
 
 TEST(gemm_split, integers) {
-  split_product<config<tile<128, 32, 128>, stages<2>, warp_specialized>, std::int8_t, std::int32_t>(host.with_checks(), {100, 60, 1300, 1}, 3);
+  split_product<config<tile<128, 32, 128>, stages<2>, warp_specialized>, std::int8_t, std::int32_t>(
+      host.with_checks(), {100, 60, 1300, 1}, 3);
 }
 
 TEST(gemm_split, the_order_of_roles_does_not_change_a_bit) {
   const product_extents e{130, 60, 1000, 1};
   const auto first = split_product<one_block, bf16, float>(host.with_checks(), e, 5);
   EXPECT_EQ(first, (split_product<one_block, bf16, float>(host.with_checks().with_order(order::late), e, 5)));
-  for (std::uint64_t seed = 0; seed < 3; ++seed) EXPECT_EQ(first, (split_product<one_block, bf16, float>(host.with_checks().with_order(order::random, seed), e, 5)));
+  for (std::uint64_t seed = 0; seed < 3; ++seed)
+    EXPECT_EQ(first, (split_product<one_block, bf16, float>(host.with_checks().with_order(order::random, seed), e, 5)));
 }
 
 // GEMM-11: the first half of the sum is 131072, beyond float16; parts stay float32 wherever K is cut.
@@ -77,7 +88,9 @@ TEST(gemm_split, parts_beyond_the_range_of_float16_cancel_exactly) {
   const guarded_input<f16, host_space> da(a), db(b);
   for (const std::uint32_t workers : {1u, 2u, 4u, 8u}) {
     const guarded_output<f16, host_space> d(1);
-    const auto arguments = detail::gemm_arguments_of(host_view(da.data(), 1, 4096), transposed(host_view(db.data(), 1, 4096)), store(host_view(d.data(), 1, 1), acc));
+    const auto arguments =
+        detail::gemm_arguments_of(host_view(da.data(), 1, 4096), transposed(host_view(db.data(), 1, 4096)),
+                                  store(host_view(d.data(), 1, 1), acc));
     using kernel = hopper_gemm<std::remove_const_t<decltype(arguments)>, one_block>;
     typename kernel::parameters p{};
     p.arguments = arguments;

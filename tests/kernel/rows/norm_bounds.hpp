@@ -30,11 +30,11 @@ reference rms_reference(const std::vector<double>& x, const std::vector<double>&
   return r;
 }
 
-/// LayerNorm, with errors that follow the kernel's steps. A row that is read again: differences from the first value, their
-/// mean, a second pass. A row that is held, in one pass: a thread's values, up to 64, are measured from its first, so that
-/// differences are up to the row's range, and their sums take 20 roundings each (16 additions of an accumulator, 2 of
-/// four); the mean is off by those and by 3 more for each of 5 + 5 + 3 joints. Their squares, less the sum times the mean,
-/// are off by 20 + 2 * 20 + 4 units of the range's square.
+/// LayerNorm, with errors that follow the kernel's steps. A row that is read again: differences from the first value,
+/// their mean, a second pass. A row that is held, in one pass: a thread's values, up to 64, are measured from its
+/// first, so that differences are up to the row's range, and their sums take 20 roundings each (16 additions of an
+/// accumulator, 2 of four); the mean is off by those and by 3 more for each of 5 + 5 + 3 joints. Their squares, less
+/// the sum times the mean, are off by 20 + 2 * 20 + 4 units of the range's square.
 template <class Y>
 reference layer_reference(const std::vector<double>& x, const std::vector<double>& w, const std::vector<double>& b,
                           double epsilon) {

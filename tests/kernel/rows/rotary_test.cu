@@ -138,10 +138,10 @@ TYPED_TEST(rotary_kernels, start_leaves_every_token_a_position) {
   const auto y = view_on<TypeParam>(out.data(), 2, 1, 8);
   const index_t last = (limits<index_t>::max)();
   const status s = rotary(this->executor(), x, positions_from{last}, y);
-  EXPECT_EQ(
-      s.message(),
-      "bad option: rotary: operand `positions`: starts at 9223372036854775807, needs at most 9223372036854775806, for the "
-      "last of 2 tokens has a position of 64 bits, too");
+  EXPECT_EQ(s.message(),
+            "bad option: rotary: operand `positions`: starts at 9223372036854775807, needs at most "
+            "9223372036854775806, for the "
+            "last of 2 tokens has a position of 64 bits, too");
   EXPECT_TRUE(out.untouched());
   EXPECT_TRUE(rotary(this->executor(), x, positions_from{last - 1}, y).ok());
   EXPECT_TRUE(rotary(this->executor(), x, positions_from{limits<index_t>::lowest()}, y).ok());
@@ -322,12 +322,14 @@ TYPED_TEST(rotary_kernels, wrong_options_are_named) {
   };
   EXPECT_EQ(append(slice(x, 0, 0, 2), slice(y, 0, 0, 2), x, kc),
             "bad shape: rotary_append: operand `q`: axis 0 has extent 2, needs 3 as in `k`");
-  EXPECT_EQ(append(x, slice(y, 2, 0, 4), x, kc), "bad shape: rotary_append: operand `q_out`: axis 2 has extent 4, needs 8 as in `q`");
+  EXPECT_EQ(append(x, slice(y, 2, 0, 4), x, kc),
+            "bad shape: rotary_append: operand `q_out`: axis 2 has extent 4, needs 8 as in `q`");
   EXPECT_EQ(append(x, slice(kc, 0, 0, 3), x, kc),
             "overlap: rotary_append: operand `key_cache`: shares memory with `q_out`, needs memory of its own");
   EXPECT_EQ(append(x, y, x, vc),
             "overlap: rotary_append: operand `value_cache`: shares memory with `key_cache`, needs memory of its own");
-  EXPECT_EQ(append(x, y, slice(x, 0, 0, 2), kc), "bad shape: rotary_append: operand `v`: axis 0 has extent 2, needs 3 as in `k`");
+  EXPECT_EQ(append(x, y, slice(x, 0, 0, 2), kc),
+            "bad shape: rotary_append: operand `v`: axis 0 has extent 2, needs 3 as in `k`");
   EXPECT_TRUE(out.untouched() && keys.untouched() && values.untouched());
   const auto no_tokens = slice(x, 0, 0, 0);
   EXPECT_TRUE(rotary_append(this->executor(), no_tokens, slice(y, 0, 0, 0), no_tokens, no_tokens, slice(at, 0, 0, 0),

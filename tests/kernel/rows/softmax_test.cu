@@ -27,8 +27,8 @@ reference softmax_reference(const std::vector<X>& x, std::size_t rows, std::size
     }
     for (std::size_t c = 0; c < cols; ++c) {
       const double z = scale * as_double(x[i * cols + c]) - top;
-      // The argument is rounded as a product (twice: here and in the maximum), as a difference, and by the exponential as
-      // a product with a constant that is rounded itself; the exponential then errs by up to 2 ulp.
+      // The argument is rounded as a product (twice: here and in the maximum), as a difference, and by the exponential
+      // as a product with a constant that is rounded itself; the exponential then errs by up to 2 ulp.
       const double argument = unit * ((scale == 1 ? 0 : 2 * largest) + 2.5 * std::abs(z));
       const double terms = unit * ((scale == 1 ? 0 : 2 * largest) + 2.5 /* z e^z <= 1/e, summed over sum >= 1 */ + 4);
       const double whole = terms + unit * depth(static_cast<double>(cols));

@@ -231,7 +231,8 @@ class driver final : private turns {
 
 template <class Caller>
 struct cluster_runner {
-  static status run(const host_executor& ex, cluster_shape shape, const role_entry& setup, const role_entry* roles, int count) {
+  static status run(const host_executor& ex, cluster_shape shape, const role_entry& setup, const role_entry* roles,
+                    int count) {
     return driver(ex, shape, setup, roles, count).run();
   }
 };

@@ -67,10 +67,13 @@ concept host_driver_included = requires { sizeof(cluster_runner<Caller>); };
 /// its end. With `ex.checked` the first fault of shared memory is the status; deadlocks and broken barriers always are.
 template <class Setup, class... Roles>
 status run_roles(const host_executor& ex, cluster_shape shape, const Setup& setup, const Roles&... roles) {
-  static_assert(host_driver_included<Setup>, "running warp_specialized on the host: #include <kiln/arch/host/driver.hpp> before the call");
+  static_assert(host_driver_included<Setup>,
+                "running warp_specialized on the host: #include <kiln/arch/host/driver.hpp> before the call");
   if constexpr (host_driver_included<Setup>) {
-    const role_entry first{"setup", 0, shape.threads, &setup, [](const void* f, block b) { (*static_cast<const Setup*>(f))(b); }};
-    const role_entry all[] = {{roles.name, roles.first, roles.threads, &roles, [](const void* f, block b) { static_cast<const Roles*>(f)->body(b); }}...};
+    const role_entry first{"setup", 0, shape.threads, &setup,
+                           [](const void* f, block b) { (*static_cast<const Setup*>(f))(b); }};
+    const role_entry all[] = {{roles.name, roles.first, roles.threads, &roles,
+                               [](const void* f, block b) { static_cast<const Roles*>(f)->body(b); }}...};
     return cluster_runner<Setup>::run(ex, shape, first, all, static_cast<int>(sizeof...(Roles)));
   } else {
     return {};

@@ -58,8 +58,8 @@ KILN_FN void arrive_at([[maybe_unused]] scope<Where, Threads> all, barrier& b, i
   }
 }
 
-/// Adds to the bytes that the current phase waits for, then arrives once. Before the copies are issued, or the phase may end
-/// without them.
+/// Adds to the bytes that the current phase waits for, then arrives once. Before the copies are issued, or the phase
+/// may end without them.
 KILN_HOST_CALLS template <class Where>
 KILN_FN void arrive_expect_bytes([[maybe_unused]] scope<Where, 1> thread, barrier& b, int bytes) {
   if constexpr (scope<Where, 1>::host) {

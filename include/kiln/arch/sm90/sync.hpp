@@ -18,8 +18,9 @@ KILN_DEVICE std::uint32_t shared_address(const void* p) {
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 namespace detail {
-/// One lane of a whole warp, the same at each call. The compiler knows that it is one, where it cannot know that of a test of
-/// the lane's number: it would wrap every instruction that takes uniform registers, as TMA's do, into a loop over lanes.
+/// One lane of a whole warp, the same at each call. The compiler knows that it is one, where it cannot know that of a
+/// test of the lane's number: it would wrap every instruction that takes uniform registers, as TMA's do, into a loop
+/// over lanes.
 KILN_DEVICE bool elect() {
   std::uint32_t is = 0;
   asm volatile(
@@ -34,7 +35,8 @@ KILN_DEVICE bool elect() {
 }  // namespace detail
 #endif
 
-/// Runs `body(thread)` in one thread of the scope, of a warp its elected one, else its first; `thread` is a scope of one.
+/// Runs `body(thread)` in one thread of the scope, of a warp its elected one, else its first; `thread` is a scope of
+/// one.
 KILN_HOST_CALLS template <class Where, int Threads, class F>
 KILN_FN void one_thread(scope<Where, Threads> all, F&& body) {
   if constexpr (scope<Where, Threads>::host) {
@@ -124,8 +126,8 @@ KILN_FN void cluster_sync(scope<Where, Threads> all) {
   cluster_arrive(all);
   cluster_wait(all);
 }
-/// As `cluster_sync`, but orders nothing beyond what fences have ordered: all blocks have begun, or none needs the others'
-/// shared memory any more. A release would wait for all that a thread has written.
+/// As `cluster_sync`, but orders nothing beyond what fences have ordered: all blocks have begun, or none needs the
+/// others' shared memory any more. A release would wait for all that a thread has written.
 KILN_HOST_CALLS template <class Where, int Threads>
 KILN_FN void cluster_meet(scope<Where, Threads> all) {
   static_assert(Threads % 32 == 0, "cluster_meet: whole warps meet");

@@ -23,8 +23,8 @@ KILN_FN constexpr index_t visible_keys(causal mask, index_t query, index_t queri
   return seen < 0 ? 0 : seen > keys ? keys : seen;
 }
 
-/// Views as the kernels take them: no axis is known to have stride one, so one kernel serves every layout. Whether rows can
-/// be read as vectors is a value.
+/// Views as the kernels take them: no axis is known to have stride one, so one kernel serves every layout. Whether rows
+/// can be read as vectors is a value.
 template <class T, class Out, class Space>
 struct arguments {
   using value_type = T;
@@ -43,8 +43,8 @@ struct arguments {
 };
 
 /// The rows of one tile. Queries of all heads that share a key/value head are packed: row r of a sequence is query
-/// r / group of head kv_head * group + r % group. So K and V are read once for the group, and decoding one token with 16
-/// heads a group fills the 16 rows of a matrix instruction.
+/// r / group of head kv_head * group + r % group. So K and V are read once for the group, and decoding one token with
+/// 16 heads a group fills the 16 rows of a matrix instruction.
 struct query_tile {
   index_t batch, kv_head;
   index_t first;          ///< number of its first packed row
@@ -55,7 +55,8 @@ struct query_tile {
 
 template <class Arguments>
 KILN_FN int seen_by(const Arguments& p, const query_tile& t, int row) {
-  return row < t.rows ? static_cast<int>(visible_keys(p.mask, (t.first + row) / p.group, t.queries, t.keys)) : t.visible;
+  return row < t.rows ? static_cast<int>(visible_keys(p.mask, (t.first + row) / p.group, t.queries, t.keys))
+                      : t.visible;
 }
 
 /// Tile `number` of the whole problem. The last rows come first: under a causal mask they have the most to do.
@@ -72,7 +73,8 @@ KILN_FN query_tile tile_at(const Arguments& p, index_t number, int rows_of_tile)
   t.keys = length(p.key_lengths, p.k.extents[1]);
   t.first = (p.row_tiles - 1 - number % p.row_tiles) * rows_of_tile;
   t.rows = static_cast<int>(max_of<index_t>(0, min_of<index_t>(rows_of_tile, t.queries * p.group - t.first)));
-  t.visible = t.rows == 0 ? 0 : static_cast<int>(visible_keys(p.mask, (t.first + t.rows - 1) / p.group, t.queries, t.keys));
+  t.visible =
+      t.rows == 0 ? 0 : static_cast<int>(visible_keys(p.mask, (t.first + t.rows - 1) / p.group, t.queries, t.keys));
   return t;
 }
 

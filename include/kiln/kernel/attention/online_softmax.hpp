@@ -1,9 +1,9 @@
 #pragma once
 /// Softmax of one row whose scores come piece by piece (Milakov, Gimelshein 2018), and the joining of two such rows.
 ///
-/// Scores are in units of log2: a caller multiplies its own by log2(e), so that a weight is one exp2. A row that has seen no
-/// key, or only scores of -inf, has weight 0 throughout: its output is 0 and its log-sum-exp -inf, the neutral element of
-/// `merge`. NaN among the scores makes the sum NaN.
+/// Scores are in units of log2: a caller multiplies its own by log2(e), so that a weight is one exp2. A row that has
+/// seen no key, or only scores of -inf, has weight 0 throughout: its output is 0 and its log-sum-exp -inf, the neutral
+/// element of `merge`. NaN among the scores makes the sum NaN.
 #include <cmath>
 
 #include <kiln/core/macros.hpp>
@@ -61,7 +61,8 @@ struct online_softmax {
   }
 };
 
-/// Two parts of one row as one: the weighted values are `first` times those of the first plus `second` times the second's.
+/// Two parts of one row as one: the weighted values are `first` times those of the first plus `second` times the
+/// second's.
 struct merged_softmax {
   online_softmax row;
   float first, second;

@@ -11,7 +11,8 @@ namespace kiln::attn {
 template <class Arguments, class Config>
 struct program {
   using value = typename Arguments::value_type;
-  using math = std::conditional_t<Config::is_sm80, sm80_math<value, Config::keys, Config::dim>, simt_math<Config::keys, Config::dim>>;
+  using math = std::conditional_t<Config::is_sm80, sm80_math<value, Config::keys, Config::dim>,
+                                  simt_math<Config::keys, Config::dim>>;
   static constexpr int rows = Config::rows, keys = Config::keys;
   static constexpr int warp_rows = math::rows, warps = rows / warp_rows, threads = 32 * warps;
   static constexpr bool async = Config::slots > 1;
@@ -20,7 +21,8 @@ struct program {
   using parameters = Arguments;
   using tile = query_tile;
   template <int Rows>
-  using lines = shared_tile<typename math::tile_value, Rows, Config::dim, swizzle_for<typename math::tile_value>(Config::dim)>;
+  using lines =
+      shared_tile<typename math::tile_value, Rows, Config::dim, swizzle_for<typename math::tile_value>(Config::dim)>;
   struct resident {
     lines<rows> q;
     typename math::scratch of_warp[warps];
@@ -35,11 +37,13 @@ struct program {
 
   template <class Block>
   KILN_FN static void load_resident(Block block, const parameters& p, const tile& t, resident& r) {
-    load_lines<async, math::reads_padding, value>(block, r.q, p.head_dim, p.q.strides[3], p.q_vectors, [&](int row) -> const value* {
-      if (row >= t.rows) return nullptr;
-      const index_t packed = t.first + row, query = packed / p.group, member = packed - query * p.group;
-      return p.q.data + t.batch * p.q.strides[0] + query * p.q.strides[1] + (t.kv_head * p.group + member) * p.q.strides[2];
-    });
+    load_lines<async, math::reads_padding, value>(
+        block, r.q, p.head_dim, p.q.strides[3], p.q_vectors, [&](int row) -> const value* {
+          if (row >= t.rows) return nullptr;
+          const index_t packed = t.first + row, query = packed / p.group, member = packed - query * p.group;
+          return p.q.data + t.batch * p.q.strides[0] + query * p.q.strides[1] +
+                 (t.kv_head * p.group + member) * p.q.strides[2];
+        });
   }
 
   /// Keys that no row of the tile sees are not read: they count as zeros.
@@ -50,8 +54,9 @@ struct program {
       const value* head = from.data + t.batch * from.strides[0] + t.kv_head * from.strides[2] + first * from.strides[1];
       const index_t apart = from.strides[1];
       const int inside = t.visible - first;
-      load_lines<async, math::reads_padding, value>(block, to, cols, from.strides[3], vectors,
-                                             [=](int row) -> const value* { return row < inside ? head + row * apart : nullptr; });
+      load_lines<async, math::reads_padding, value>(
+          block, to, cols, from.strides[3], vectors,
+          [=](int row) -> const value* { return row < inside ? head + row * apart : nullptr; });
     };
     some(s.k, p.k, p.head_dim, p.k_vectors);
     some(s.v, p.v, p.value_dim, p.v_vectors);
@@ -61,18 +66,22 @@ struct program {
   KILN_FN static void begin(Block block, const parameters& p, const tile& t, const resident& r, state<Block>& st) {
     block.template split<32>([&](auto warp) {
       const int row0 = warp.number() * warp_rows;
-      warp.each([&](int lane) { math::clear(st.of(warp.first + lane)[0], lane, [&](int row) { return seen_by(p, t, row0 + row); }); });
+      warp.each([&](int lane) {
+        math::clear(st.of(warp.first + lane)[0], lane, [&](int row) { return seen_by(p, t, row0 + row); });
+      });
       if (t.visible > 0) math::begin(warp, r.q, row0, registers_of(warp, st));
     });
   }
 
   template <class Block>
-  KILN_FN static void compute(Block block, const parameters& p, const tile& t, int step, resident& r, const slot& s, state<Block>& st) {
+  KILN_FN static void compute(Block block, const parameters& p, const tile& t, int step, resident& r, const slot& s,
+                              state<Block>& st) {
     block.template split<32>([&](auto warp) {
       const int number = warp.number(), row0 = number * warp_rows;
       if (row0 >= t.rows) return;
       const int first = step * keys;
-      const step_extents e{first, min_of(keys, t.visible - first), min_of(warp_rows, t.rows - row0), p.head_dim, p.value_dim, p.scale};
+      const step_extents e{
+          first, min_of(keys, t.visible - first), min_of(warp_rows, t.rows - row0), p.head_dim, p.value_dim, p.scale};
       math::compute(warp, r.q, s.k, s.v, row0, e, r.of_warp[number], registers_of(warp, st));
     });
   }
@@ -89,7 +98,8 @@ struct program {
           [&](int row) -> out_type* {
             if (row0 + row >= t.rows) return nullptr;
             const index_t packed = t.first + row0 + row, query = packed / p.group, member = packed - query * p.group;
-            return p.out.data + t.batch * p.out.strides[0] + query * p.out.strides[1] + (t.kv_head * p.group + member) * p.out.strides[2];
+            return p.out.data + t.batch * p.out.strides[0] + query * p.out.strides[1] +
+                   (t.kv_head * p.group + member) * p.out.strides[2];
           },
           p.out.strides[3], p.out_pairs,
           [&](int row, float log_sum_exp) {

@@ -28,9 +28,11 @@ status run(const host_executor& ex, const Arguments& p, index_t tiles) {
   if (ex.checked) {
     for (index_t t = 0; t < tiles; ++t) {
       twin::checked_block watched(sizeof(typename Kernel::shared), Kernel::threads);
-      Kernel::schedule::run(block, p, *reinterpret_cast<typename Kernel::shared*>(watched.shared()), tile_at(p, t, Kernel::rows));
+      Kernel::schedule::run(block, p, *reinterpret_cast<typename Kernel::shared*>(watched.shared()),
+                            tile_at(p, t, Kernel::rows));
       KILN_TRY(watched.result());
-      if (const auto lost = twin::drop_copies(); lost > 0) return fail(errc::protocol, "attention: ", lost, " cp.async copies were never waited for");
+      if (const auto lost = twin::drop_copies(); lost > 0)
+        return fail(errc::protocol, "attention: ", lost, " cp.async copies were never waited for");
     }
     return {};
   }
@@ -38,7 +40,8 @@ status run(const host_executor& ex, const Arguments& p, index_t tiles) {
     void* data = ::operator new(sizeof(typename Kernel::shared), std::align_val_t{Kernel::alignment});
     ~aligned_memory() { ::operator delete(data, std::align_val_t{Kernel::alignment}); }
   } memory;
-  for (index_t t = 0; t < tiles; ++t) Kernel::schedule::run(block, p, *static_cast<typename Kernel::shared*>(memory.data), tile_at(p, t, Kernel::rows));
+  for (index_t t = 0; t < tiles; ++t)
+    Kernel::schedule::run(block, p, *static_cast<typename Kernel::shared*>(memory.data), tile_at(p, t, Kernel::rows));
   return {};
 }
 
@@ -46,7 +49,8 @@ status run(const host_executor& ex, const Arguments& p, index_t tiles) {
 inline namespace KILN_ABI {
 
 template <class Kernel, class Arguments>
-__global__ void __launch_bounds__(Kernel::threads, 1) attention_kernel(const __grid_constant__ Arguments p, const index_t tiles) {
+__global__ void __launch_bounds__(Kernel::threads, 1)
+    attention_kernel(const __grid_constant__ Arguments p, const index_t tiles) {
   extern __shared__ __align__(16) unsigned char kiln_shared_memory[];
   const block_scope<on_device, Kernel::threads> block;
   const std::uint32_t base = sm80::shared_address(kiln_shared_memory);
@@ -61,7 +65,10 @@ __global__ void __launch_bounds__(Kernel::threads, 1) attention_kernel(const __g
 template <class Kernel, class Arguments>
 status run(const device& ex, const Arguments& p, index_t tiles) {
   return launch(ex, "attention", attention_kernel<Kernel, Arguments>,
-                {.grid = {min_of<index_t>(tiles, max_grid_x), 1, 1}, .block = Kernel::threads, .shared_bytes = Kernel::shared_bytes}, p, tiles);
+                {.grid = {min_of<index_t>(tiles, max_grid_x), 1, 1},
+                 .block = Kernel::threads,
+                 .shared_bytes = Kernel::shared_bytes},
+                p, tiles);
 }
 
 }  // inline namespace KILN_ABI

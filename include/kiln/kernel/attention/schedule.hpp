@@ -18,9 +18,11 @@ struct resident_ring {
     shared() = delete;
   };
 
-  /// One tile from first load to last store. Needs all threads of the block; a barrier has to stand before the next tile.
+  /// One tile from first load to last store. Needs all threads of the block; a barrier has to stand before the next
+  /// tile.
   template <class Block>
-  KILN_FN static void run(Block block, const typename Program::parameters& p, shared& memory, const typename Program::tile& tile) {
+  KILN_FN static void run(Block block, const typename Program::parameters& p, shared& memory,
+                          const typename Program::tile& tile) {
     typename Program::template state<Block> state;
     const int steps = Program::steps(p, tile);
     if (steps > 0) Program::load_resident(block, p, tile, memory.resident);
@@ -48,7 +50,8 @@ struct resident_ring {
       for (int step = 0; step < steps; ++step) {
         if (step > 0) {
           sm80::cp_async_wait<Slots - 2>(block);
-          sync(block);  // this step's slot is full for everyone, and everyone has read the slot that the next load fills
+          sync(
+              block);  // this step's slot is full for everyone, and everyone has read the slot that the next load fills
         }
         if (step + Slots - 1 < steps) Program::load(block, p, tile, step + Slots - 1, memory.slots[write]);
         sm80::cp_async_commit(block);

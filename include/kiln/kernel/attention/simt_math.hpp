@@ -1,8 +1,8 @@
 #pragma once
 /// A warp's share of attention with scalar multiply-adds: every type, float32 in IEEE arithmetic.
 ///
-/// Eight rows of queries; lane l has key l of the step for the scores, and every 32nd group of `width` columns of V for the
-/// result. The weights change hands through shared memory.
+/// Eight rows of queries; lane l has key l of the step for the scores, and every 32nd group of `width` columns of V for
+/// the result. The weights change hands through shared memory.
 #include <kiln/kernel/attention/step.hpp>
 #include <kiln/tile/exchange.hpp>
 #include <kiln/tile/shared_tile.hpp>
@@ -42,7 +42,8 @@ struct simt_math {
   KILN_FN static void begin(Warp, const QTile&, int, Of) {}
 
   template <class Warp, class QTile, class Tile, class Of>
-  KILN_FN static void compute(Warp warp, const QTile& q, const Tile& k, const Tile& v, int row0, const step_extents& e, scratch& memory, Of of) {
+  KILN_FN static void compute(Warp warp, const QTile& q, const Tile& k, const Tile& v, int row0, const step_extents& e,
+                              scratch& memory, Of of) {
     fragments<float, rows, Warp> score, top;
     warp.each([&](int lane) {
       float dot[rows][step] = {};
@@ -133,7 +134,8 @@ struct simt_math {
         if (lane == 0) note(i, whole.log_sum_exp());
         const float inverse = whole.inverse();
         KILN_UNROLL
-        for (int g = 0; g < groups; ++g) store_neighbours<width>(to, apart, (g * 32 + lane) * width, value_dim, false, &r.out[i][g * width], inverse);
+        for (int g = 0; g < groups; ++g)
+          store_neighbours<width>(to, apart, (g * 32 + lane) * width, value_dim, false, &r.out[i][g * width], inverse);
       }
     });
   }

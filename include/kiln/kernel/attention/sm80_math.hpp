@@ -1,8 +1,8 @@
 #pragma once
 /// A warp's share of attention with mma.sync m16n8k16: f16 and bf16, 16 rows of queries.
 ///
-/// The scores of a step are the accumulators of Q K^T; rounded to the element type they are, register by register, the A
-/// operand of the product with V, so they never leave the lane.
+/// The scores of a step are the accumulators of Q K^T; rounded to the element type they are, register by register, the
+/// A operand of the product with V, so they never leave the lane.
 #include <kiln/arch/sm80.hpp>
 #include <kiln/kernel/attention/step.hpp>
 #include <kiln/tile/exchange.hpp>
@@ -42,12 +42,14 @@ struct sm80_math {
   KILN_FN static void begin(Warp warp, const QTile& q, int row0, Of of) {
     if constexpr (q_stays) {
       KILN_UNROLL
-      for (int d = 0; d < Dim; d += depth) load_q(warp, q, row0, d, [&](int lane) { return of(lane).q + d / depth * 4; });
+      for (int d = 0; d < Dim; d += depth)
+        load_q(warp, q, row0, d, [&](int lane) { return of(lane).q + d / depth * 4; });
     }
   }
 
   template <class Warp, class QTile, class Tile, class Of>
-  KILN_FN static void compute(Warp warp, const QTile& q, const Tile& k, const Tile& v, int row0, const step_extents& e, scratch&, Of of) {
+  KILN_FN static void compute(Warp warp, const QTile& q, const Tile& k, const Tile& v, int row0, const step_extents& e,
+                              scratch&, Of of) {
     fragments<float, score_blocks * 4, Warp> score;
     scores(warp, q, k, row0, e, of, score);
 
@@ -118,18 +120,21 @@ struct sm80_math {
   }
 
  private:
-  /// The address of (row + down, col + right) in a tile, `down` a multiple of 8 and `right` of 16. Only the part that the
-  /// swizzle mixes is computed for each lane: a few sums serve all steps, where one for each would fill the registers.
+  /// The address of (row + down, col + right) in a tile, `down` a multiple of 8 and `right` of 16. Only the part that
+  /// the swizzle mixes is computed for each lane: a few sums serve all steps, where one for each would fill the
+  /// registers.
   template <class Tile>
   KILN_FN static const T* address(const Tile& from, int row, int col, int down, int right) {
-    const int at = Tile::offset(row, col + right % Tile::panel_cols) + down * Tile::row_bytes + right / Tile::panel_cols * Tile::panel_bytes;
+    const int at = Tile::offset(row, col + right % Tile::panel_cols) + down * Tile::row_bytes +
+                   right / Tile::panel_cols * Tile::panel_bytes;
     return reinterpret_cast<const T*>(from.storage + at);
   }
 
   template <class Warp, class QTile, class To>
   KILN_FN static void load_q(Warp warp, const QTile& q, int row0, int d, To to) {
     sm80::ldmatrix<4>(
-        warp, [&](int lane) { return address(q, row0 + ldmatrix_a<16>(lane).row, ldmatrix_a<16>(lane).col, 0, d); }, to);
+        warp, [&](int lane) { return address(q, row0 + ldmatrix_a<16>(lane).row, ldmatrix_a<16>(lane).col, 0, d); },
+        to);
   }
 
   template <class Warp, class QTile, class Tile, class Of>
@@ -157,14 +162,16 @@ struct sm80_math {
         KILN_UNROLL
         for (int h = 0; h < 2; ++h)
           sm80::mma<T>(
-              warp, a, [&](int lane) { return y.of(lane) + 2 * h; }, [&](int lane) { return score.of(lane) + 4 * (j + h); });
+              warp, a, [&](int lane) { return y.of(lane) + 2 * h; },
+              [&](int lane) { return score.of(lane) + 4 * (j + h); });
       }
     }
   }
 
   /// out += weight * V. With `Clean` elements of V that are not finite count as 0.
   template <bool Clean, class Warp, class Tile, class Of>
-  KILN_FN static void values(Warp warp, const Tile& v, const step_extents& e, Of of, fragments<std::uint32_t, score_blocks * 2, Warp>& weight) {
+  KILN_FN static void values(Warp warp, const Tile& v, const step_extents& e, Of of,
+                             fragments<std::uint32_t, score_blocks * 2, Warp>& weight) {
     fragments<std::uint32_t, 4, Warp> y;
     KILN_UNROLL
     for (int j = 0; j < Keys; j += depth) {

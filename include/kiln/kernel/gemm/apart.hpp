@@ -28,7 +28,8 @@ void add_range(std::vector<byte_range>& to, const View& v, std::uint32_t problem
 template <class Arguments, class F>
 void each_read(const Arguments& p, F&& f) {
   f(p.a, "a");
-  for (int q = 0; q < Arguments::products; ++q) f(p.b[q], Arguments::products == 1 ? "b" : q == 0 ? "b.first" : "b.second");
+  for (int q = 0; q < Arguments::products; ++q)
+    f(p.b[q], Arguments::products == 1 ? "b" : q == 0 ? "b.first" : "b.second");
   p.sinks.each([&](const auto& sink, auto) { sink.expr.each_tensor(f); });
 }
 
@@ -39,7 +40,8 @@ status check_pair(const Arguments& writer, index_t number, const Arguments& othe
   writer.sinks.each([&](const auto& sink, auto) {
     const auto against = [&](const auto& view, const char* name) {
       if (s.ok() && overlaps(sink.view, view) != overlap::none)
-        static_cast<void>(s = fail(errc::overlap, "an output of problem ", number, " shares memory with `", name, "` of problem ", other_number,
+        static_cast<void>(s = fail(errc::overlap, "an output of problem ", number, " shares memory with `", name,
+                                   "` of problem ", other_number,
                                    "; the problems of one launch run at one time, so each needs outputs of its own"));
     };
     each_read(other, against);
@@ -48,8 +50,8 @@ status check_pair(const Arguments& writer, index_t number, const Arguments& othe
   return s;
 }
 
-/// Refuses problems of which one writes what another reads or writes. Only those whose ranges of addresses meet are compared
-/// element by element. `at(i)` is the problem, `number(i)` what the message calls it.
+/// Refuses problems of which one writes what another reads or writes. Only those whose ranges of addresses meet are
+/// compared element by element. `at(i)` is the problem, `number(i)` what the message calls it.
 template <class At, class Number>
 status check_apart(std::uint32_t count, At&& at, Number&& number) {
   std::vector<byte_range> ranges, reads, writes;  // all; those that reach the one looked at
@@ -61,7 +63,9 @@ status check_apart(std::uint32_t count, At&& at, Number&& number) {
   for (const byte_range& r : ranges) {
     const auto ended = [&](const byte_range& o) { return o.end <= r.begin; };
     const auto compare = [&](const byte_range& writer, const byte_range& other) {
-      return writer.problem == other.problem ? status() : check_pair(at(writer.problem), number(writer.problem), at(other.problem), number(other.problem));
+      return writer.problem == other.problem
+                 ? status()
+                 : check_pair(at(writer.problem), number(writer.problem), at(other.problem), number(other.problem));
     };
     std::erase_if(writes, ended);
     for (const byte_range& w : writes) KILN_TRY(compare(w, r));

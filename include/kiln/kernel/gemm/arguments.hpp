@@ -21,8 +21,8 @@ namespace detail {
 template <class A, class B>
 constexpr bool are_views_alike() {
   if constexpr (is_tensor_v<A> && is_tensor_v<B>)
-    return std::is_same_v<typename A::value_type, typename B::value_type> && A::rank == B::rank && A::unit_axis == B::unit_axis &&
-           std::is_same_v<typename A::space, typename B::space>;
+    return std::is_same_v<typename A::value_type, typename B::value_type> && A::rank == B::rank &&
+           A::unit_axis == B::unit_axis && std::is_same_v<typename A::space, typename B::space>;
   return false;
 }
 }  // namespace detail
@@ -31,7 +31,9 @@ template <class First, class Second>
 constexpr auto dual(const First& first, const Second& second) {
   constexpr bool alike = detail::are_views_alike<First, Second>();
   static_assert(alike, "dual(first, second): two tensor views of one element type, rank, memory and unit axis");
-  if constexpr (alike) return dual_operand<tensor<const typename First::value_type, First::rank, typename First::space, First::unit_axis>>{first, second};
+  if constexpr (alike)
+    return dual_operand<tensor<const typename First::value_type, First::rank, typename First::space, First::unit_axis>>{
+        first, second};
   else return no_operand{};
 }
 

@@ -44,9 +44,15 @@ void with_kernel(List list, int number, F&& f) {
 template <class Arguments, class Kernel, class Entry>
 constexpr configuration_facts facts_of(Kernel, Entry) {
   constexpr int elements = 2 / static_cast<int>(sizeof(typename Arguments::a_type));
-  return {Kernel::tile_m,  Kernel::tile_n,   Kernel::tile_k,
-          Kernel::cluster, Arguments::products, Entry::resident,
-          static_cast<double>(Entry::rate * (elements > 1 ? elements : 1)), static_cast<double>(Entry::overhead), Kernel::is_hopper};
+  return {Kernel::tile_m,
+          Kernel::tile_n,
+          Kernel::tile_k,
+          Kernel::cluster,
+          Arguments::products,
+          Entry::resident,
+          static_cast<double>(Entry::rate * (elements > 1 ? elements : 1)),
+          static_cast<double>(Entry::overhead),
+          Kernel::is_hopper};
 }
 
 inline namespace KILN_ABI {

@@ -1,8 +1,10 @@
 #pragma once
-/// Which configuration a default call takes: a pure function of the problem and of the GPU's size, the same on every host.
+/// Which configuration a default call takes: a pure function of the problem and of the GPU's size, the same on every
+/// host.
 ///
-/// The model counts cycles of one multiprocessor at the clock that the GPU keeps under load. A tile takes its multiply-adds
-/// over the rate measured for the configuration, plus what its beginning and its end cost; tiles come in waves.
+/// The model counts cycles of one multiprocessor at the clock that the GPU keeps under load. A tile takes its
+/// multiply-adds over the rate measured for the configuration, plus what its beginning and its end cost; tiles come in
+/// waves.
 #include <kiln/schedule/work_order.hpp>
 
 namespace kiln {
@@ -29,7 +31,9 @@ struct configuration_choice {
 };
 
 /// Cycles of a multiprocessor to write and read back a block's float32 sums through the L2, about 50 bytes a cycle.
-constexpr double split_cycles(const configuration_facts& c) { return 2.0 * 4 * c.tile_m / c.cluster * c.tile_n * c.products / 50; }
+constexpr double split_cycles(const configuration_facts& c) {
+  return 2.0 * 4 * c.tile_m / c.cluster * c.tile_n * c.products / 50;
+}
 
 constexpr index_t tiles_of(const gemm_extents& e, const configuration_facts& c) {
   return ceil_div<index_t>(e.m, c.tile_m) * ceil_div<index_t>(e.n, c.tile_n) * e.batch;
@@ -41,8 +45,8 @@ constexpr double tile_cycles(const gemm_extents& e, const configuration_facts& c
   return static_cast<double>(c.tile_m) / c.cluster * c.tile_n * c.products * static_cast<double>(k) / c.rate;
 }
 
-/// Whole tiles only: the last wave takes as long as a full one, except that blocks which share a multiprocessor leave it to
-/// each other.
+/// Whole tiles only: the last wave takes as long as a full one, except that blocks which share a multiprocessor leave
+/// it to each other.
 constexpr double plain_cycles(const gemm_extents& e, const configuration_facts& c, int multiprocessors) {
   const index_t tiles = tiles_of(e, c);
   const double tile = tile_cycles(e, c);
@@ -56,7 +60,8 @@ constexpr double plain_cycles(const gemm_extents& e, const configuration_facts& 
 constexpr double streamed_cycles(const gemm_extents& e, const configuration_facts& c, int multiprocessors) {
   const auto tiles = static_cast<std::uint32_t>(tiles_of(e, c));
   const auto steps = static_cast<std::uint32_t>(ceil_div<index_t>(e.k, c.tile_k));
-  const work_order w = make_work_order({1, tiles, 1, 1}, static_cast<std::uint32_t>(max_of(multiprocessors / c.cluster, 1)), steps, true);
+  const work_order w = make_work_order({1, tiles, 1, 1},
+                                       static_cast<std::uint32_t>(max_of(multiprocessors / c.cluster, 1)), steps, true);
   if (w.streamed == 0) return plain_cycles(e, c, multiprocessors);
   const double step = static_cast<double>(c.tile_m) / c.cluster * c.tile_n * c.products * c.tile_k / c.rate;
   const double ribbon = static_cast<double>(w.streamed) * steps / w.workers;
@@ -64,13 +69,14 @@ constexpr double streamed_cycles(const gemm_extents& e, const configuration_fact
   const double whole = static_cast<double>((tiles - w.streamed) / w.workers);
   // Measured: workers out of step in K read a fifth more from beyond the L2, and counting the parts costs about 8 us.
   constexpr double out_of_step = 1.2, counting = 14000;
-  return whole * (steps * step + c.overhead) + ribbon * step * out_of_step + 2 * c.overhead + split_cycles(c) * (1 + parts) / 2 + counting;
+  return whole * (steps * step + c.overhead) + ribbon * step * out_of_step + 2 * c.overhead +
+         split_cycles(c) * (1 + parts) / 2 + counting;
 }
 
 /// The configuration with the fewest modelled cycles among the usable ones; the first of equals.
 template <int Count>
-constexpr configuration_choice choose_configuration(const gemm_extents& e, const configuration_facts (&list)[Count], int multiprocessors,
-                                                    const bool (&usable)[Count]) {
+constexpr configuration_choice choose_configuration(const gemm_extents& e, const configuration_facts (&list)[Count],
+                                                    int multiprocessors, const bool (&usable)[Count]) {
   configuration_choice best;
   for (int i = 0; i < Count; ++i) {
     if (!usable[i]) continue;
@@ -84,7 +90,8 @@ constexpr configuration_choice choose_configuration(const gemm_extents& e, const
 }
 
 /// Several problems in one launch: their tiles share the waves, and nothing is faster than its longest tile.
-constexpr double grouped_cycles(const gemm_extents* problems, index_t count, const configuration_facts& c, int multiprocessors) {
+constexpr double grouped_cycles(const gemm_extents* problems, index_t count, const configuration_facts& c,
+                                int multiprocessors) {
   double all = 0, longest = 0;
   for (index_t i = 0; i < count; ++i) {
     const double tile = tile_cycles(problems[i], c);
@@ -96,7 +103,8 @@ constexpr double grouped_cycles(const gemm_extents* problems, index_t count, con
 
 /// The same choice for a list of problems that one launch serves.
 template <int Count>
-constexpr configuration_choice choose_for_all(const gemm_extents* problems, index_t count, const configuration_facts (&list)[Count], int multiprocessors) {
+constexpr configuration_choice choose_for_all(const gemm_extents* problems, index_t count,
+                                              const configuration_facts (&list)[Count], int multiprocessors) {
   configuration_choice best;
   for (int i = 0; i < Count; ++i) {
     const double cycles = grouped_cycles(problems, count, list[i], multiprocessors);

@@ -20,20 +20,20 @@ template <int M, int N>
 struct warp_tile {
   static constexpr int m = M, n = N;
 };
-/// M x N blocks with neighbouring tiles (`warp_specialized`): by multicast, those along M share the loads of B, those along N
-/// the loads of A.
+/// M x N blocks with neighbouring tiles (`warp_specialized`): by multicast, those along M share the loads of B, those
+/// along N the loads of A.
 template <int M, int N = 1>
 struct cluster {
   static constexpr int m = M, n = N;
 };
 
-/// 8-bit floats: add the unit's sums to float32 registers every 128 elements of K (the default), or leave them in the unit,
-/// which keeps about 13 fraction bits (Hopper).
+/// 8-bit floats: add the unit's sums to float32 registers every 128 elements of K (the default), or leave them in the
+/// unit, which keeps about 13 fraction bits (Hopper).
 struct promoted {};
 struct fast_accumulation {};
 
-/// `warp_specialized`: two warpgroups on one tile (the default), or a tile each, so that one multiplies while the other runs
-/// its epilogue.
+/// `warp_specialized`: two warpgroups on one tile (the default), or a tile each, so that one multiplies while the other
+/// runs its epilogue.
 struct cooperative {};
 struct ping_pong {};
 
@@ -49,8 +49,8 @@ struct sm80 {};  ///< mma.sync, ldmatrix, cp.async
 struct sm90 {};  ///< wgmma, TMA
 }  // namespace instructions
 
-/// Let the library choose among its compiled configurations; `automatic_with<fast_accumulation>`, among those that sum 8-bit
-/// floats so.
+/// Let the library choose among its compiled configurations; `automatic_with<fast_accumulation>`, among those that sum
+/// 8-bit floats so.
 template <class Accumulation>
 struct automatic_with {
   using accumulation = Accumulation;
@@ -116,8 +116,9 @@ struct pick_option<Is, Default, First, Rest...> {
 template <class... Options>
 struct config {
   static constexpr bool known =
-      ((detail::is_tile<Options> || detail::is_stages<Options> || detail::is_warp_tile<Options> || detail::is_cluster<Options> ||
-        detail::is_accumulation<Options> || detail::is_sharing<Options> || detail::is_schedule<Options> || detail::is_instructions<Options>) && ...);
+      ((detail::is_tile<Options> || detail::is_stages<Options> || detail::is_warp_tile<Options> ||
+        detail::is_cluster<Options> || detail::is_accumulation<Options> || detail::is_sharing<Options> ||
+        detail::is_schedule<Options> || detail::is_instructions<Options>)&&...);
   using schedule = typename detail::pick_option<detail::schedule_test, multistage, Options...>::type;
   static constexpr bool hopper = std::is_same_v<schedule, warp_specialized>;
   using instruction_set = typename detail::pick_option<
@@ -130,15 +131,17 @@ struct config {
           ? 1
           : detail::pick_option<detail::stages_test, stages<hopper ? 4 : 3>, Options...>::type::value;
   static constexpr bool promoted =
-      std::is_same_v<typename detail::pick_option<detail::accumulation_test, kiln::promoted, Options...>::type, kiln::promoted>;
+      std::is_same_v<typename detail::pick_option<detail::accumulation_test, kiln::promoted, Options...>::type,
+                     kiln::promoted>;
   static constexpr bool ping_pong =
-      std::is_same_v<typename detail::pick_option<detail::sharing_test, cooperative, Options...>::type, kiln::ping_pong>;
+      std::is_same_v<typename detail::pick_option<detail::sharing_test, cooperative, Options...>::type,
+                     kiln::ping_pong>;
   using block_cluster = typename detail::pick_option<detail::cluster_test, cluster<1>, Options...>::type;
   // What must hold of the options; the call says what does not (sound.hpp).
   static constexpr bool matched = hopper == std::is_same_v<instruction_set, instructions::sm90>;
   static constexpr bool deep = slots >= 1 && (slots >= 2 || std::is_same_v<schedule, serial>);
-  static constexpr bool divided =
-      hopper || (warp::m > 0 && warp::n > 0 && block_tile::m > 0 && block_tile::n > 0 && block_tile::m % warp::m == 0 && block_tile::n % warp::n == 0);
+  static constexpr bool divided = hopper || (warp::m > 0 && warp::n > 0 && block_tile::m > 0 && block_tile::n > 0 &&
+                                             block_tile::m % warp::m == 0 && block_tile::n % warp::n == 0);
 };
 
 template <class T>

@@ -1,5 +1,6 @@
 #pragma once
-/// What a plan says of itself: its kernel, the reason for it, what is fused, and the time that the machine's peaks allow.
+/// What a plan says of itself: its kernel, the reason for it, what is fused, and the time that the machine's peaks
+/// allow.
 #include <cstdio>
 #include <string>
 
@@ -18,46 +19,52 @@ struct gemm_explanation {
   bool cut = false;            ///< some tiles are cut along K if the workspace allows it
   double bytes = 0;            ///< read plus written, each operand once
   double operations = 0;       ///< multiplications plus additions
-  double roofline_seconds = 0; ///< the larger of bytes over the memory's rate and operations over the units' rate; 0 on the host
+  /// The larger of bytes over the memory's rate and operations over the units' rate; 0 on the host.
+  double roofline_seconds = 0;
   double modelled_cycles = 0;
 
   /// One paragraph for people.
   std::string text() const {
     if (*schedule == '\0') return reason;
     char times[96];
-    std::snprintf(times, sizeof times, "; %.3g GFLOP, %.3g MB, at the GPU's peaks %.1f us", operations * 1e-9, bytes * 1e-6, roofline_seconds * 1e6);
-    return std::string(schedule) + ", " + std::to_string(tiles) + (tiles == 1 ? " tile" : " tiles") + (cut ? ", some cut along K" : "") + ": " + reason +
-           (roofline_seconds > 0 ? times : "");
+    std::snprintf(times, sizeof times, "; %.3g GFLOP, %.3g MB, at the GPU's peaks %.1f us", operations * 1e-9,
+                  bytes * 1e-6, roofline_seconds * 1e6);
+    return std::string(schedule) + ", " + std::to_string(tiles) + (tiles == 1 ? " tile" : " tiles") +
+           (cut ? ", some cut along K" : "") + ": " + reason + (roofline_seconds > 0 ? times : "");
   }
 };
 
 namespace detail {
 
 /// One function for all kernels: each compiles its own otherwise.
-inline std::string kernel_text(const char* schedule, int m, int n, int k, int slots, int cluster_m, int cluster_n, const char* instructions) {
+inline std::string kernel_text(const char* schedule, int m, int n, int k, int slots, int cluster_m, int cluster_n,
+                               const char* instructions) {
   std::string s = schedule;
   s += " " + std::to_string(m / cluster_m) + "x" + std::to_string(n / cluster_n) + "x" + std::to_string(k);
   s += ", " + std::to_string(slots) + (slots == 1 ? " stage" : " stages");
-  if (cluster_m * cluster_n > 1) s += ", cluster " + std::to_string(cluster_m) + (cluster_n > 1 ? "x" + std::to_string(cluster_n) : "");
+  if (cluster_m * cluster_n > 1)
+    s += ", cluster " + std::to_string(cluster_m) + (cluster_n > 1 ? "x" + std::to_string(cluster_n) : "");
   return s + ", " + instructions;
 }
 
 /// The kernel's name, made once for each kernel.
 template <class Kernel>
 const char* name_of_kernel() {
-  static const std::string name = kernel_text(Kernel::schedule_name, Kernel::tile_m, Kernel::tile_n, Kernel::tile_k, Kernel::slots, Kernel::cluster_m,
-                                              Kernel::cluster_n, Kernel::instructions_name);
+  static const std::string name =
+      kernel_text(Kernel::schedule_name, Kernel::tile_m, Kernel::tile_n, Kernel::tile_k, Kernel::slots,
+                  Kernel::cluster_m, Kernel::cluster_n, Kernel::instructions_name);
   return name.c_str();
 }
 
-/// Seconds at the peaks of the current GPU; 0 where there is none. Multiply-adds per cycle and multiprocessor are those of
-/// the data sheets of compute capability 9.0 (2,048 of 16 bits) and 8.0 (1,024).
+/// Seconds at the peaks of the current GPU; 0 where there is none. Multiply-adds per cycle and multiprocessor are those
+/// of the data sheets of compute capability 9.0 (2,048 of 16 bits) and 8.0 (1,024).
 template <class Arguments>
 double roofline_seconds([[maybe_unused]] double bytes, [[maybe_unused]] double operations) {
 #if defined(__CUDACC__)
   if constexpr (std::is_same_v<typename decltype(Arguments::a)::space, device_space>) {
     const double clock = 1e3 * device_attribute(cudaDevAttrClockRate, 0);
-    const double memory = 2e3 * device_attribute(cudaDevAttrMemoryClockRate, 0) * device_attribute(cudaDevAttrGlobalMemoryBusWidth, 0) / 8;
+    const double memory = 2e3 * device_attribute(cudaDevAttrMemoryClockRate, 0) *
+                          device_attribute(cudaDevAttrGlobalMemoryBusWidth, 0) / 8;
     const double units = device_attribute(cudaDevAttrMultiProcessorCount, 0);
     const bool hopper = device_attribute(cudaDevAttrComputeCapabilityMajor, 0) >= 9;
     constexpr int bytes_of_a = static_cast<int>(sizeof(typename Arguments::a_type));
@@ -77,16 +84,19 @@ const char* text_of_epilogue(const Sinks& sinks) {
 }
 
 template <class Kernel, class Arguments>
-gemm_explanation explain(const Arguments& p, const tile_order& tiles, const configuration_choice& choice, bool pinned, bool cut, const status& refused) {
+gemm_explanation explain(const Arguments& p, const tile_order& tiles, const configuration_choice& choice, bool pinned,
+                         bool cut, const status& refused) {
   gemm_explanation e;
   e.schedule = name_of_kernel<Kernel>();
   e.fused = text_of_epilogue(p.sinks);
   e.tiles = static_cast<index_t>(tiles.count());
   e.cut = cut;
   e.modelled_cycles = choice.cycles;
-  const double m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k), batch = static_cast<double>(p.batch);
+  const double m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k),
+               batch = static_cast<double>(p.batch);
   e.operations = 2 * m * n * k * batch * Arguments::products;
-  e.bytes = batch * (m * k * sizeof(typename Arguments::a_type) + n * k * sizeof(typename Arguments::b_type) * Arguments::products);
+  e.bytes = batch * (m * k * sizeof(typename Arguments::a_type) +
+                     n * k * sizeof(typename Arguments::b_type) * Arguments::products);
   p.sinks.each([&](const auto& sink, auto) {
     e.bytes += static_cast<double>(sink.view.size()) * sizeof(typename std::remove_cvref_t<decltype(sink)>::element);
     sink.expr.each_tensor([&](const auto& view, const char*) {
@@ -98,7 +108,8 @@ gemm_explanation explain(const Arguments& p, const tile_order& tiles, const conf
   });
   e.roofline_seconds = roofline_seconds<Arguments>(e.bytes, e.operations);
   if (pinned) e.reason = "asked for";
-  else if (!refused.ok() && !Kernel::is_hopper) e.reason = "the faster warp_specialized kernel is out (" + refused.message() + ")";
+  else if (!refused.ok() && !Kernel::is_hopper)
+    e.reason = "the faster warp_specialized kernel is out (" + refused.message() + ")";
   else if (std::is_same_v<typename decltype(Arguments::a)::space, host_space>) e.reason = "the kernel of the host";
   else e.reason = "fewest modelled cycles of the compiled kernels";
   return e;

@@ -30,8 +30,8 @@ struct staged_finish {
     staging<accumulator, Math::chunk_rows, WN> part[products];
   };
 
-  /// `sums(lane, product)` gives the lane's registers. `row_part` and `col_part` number this warp among those that share
-  /// D's rows and columns.
+  /// `sums(lane, product)` gives the lane's registers. `row_part` and `col_part` number this warp among those that
+  /// share D's rows and columns.
   template <class Warp, class Acc>
   KILN_FN static void run(Warp warp, const Arguments& p, index_t batch, coord first, index_t row_part, index_t col_part,
                           Acc&& sums, scratch& memory) {
@@ -92,8 +92,8 @@ struct staged_finish {
   }
 
   template <class Warp, class Sink>
-  KILN_FN static void reduce(Warp warp, const Arguments& p, const Sink& sink, void* partials, index_t batch, coord first,
-                             int chunk, index_t row_part, index_t col_part, const scratch& memory) {
+  KILN_FN static void reduce(Warp warp, const Arguments& p, const Sink& sink, void* partials, index_t batch,
+                             coord first, int chunk, index_t row_part, index_t col_part, const scratch& memory) {
     using value = typename Sink::template partial<accumulator>;
     const auto combine = [](value x, value y) { return Sink::combine(x, y); };
     if constexpr (Sink::over ==

@@ -1,6 +1,6 @@
 #pragma once
-/// Several products of the same types in one launch of the block-wide program: a list of problems in memory, and the tiles of
-/// all of them, one problem after another.
+/// Several products of the same types in one launch of the block-wide program: a list of problems in memory, and the
+/// tiles of all of them, one problem after another.
 #include <cstring>
 
 #include <kiln/kernel/gemm/ring_gemm.hpp>
@@ -25,7 +25,8 @@ struct problem_list {
 namespace detail {
 
 template <class Ring, class Block, class Arguments>
-KILN_FN void run_listed_tile(Block block, const problem_list<Arguments>& list, std::uint32_t number, typename Ring::shared& memory) {
+KILN_FN void run_listed_tile(Block block, const problem_list<Arguments>& list, std::uint32_t number,
+                             typename Ring::shared& memory) {
   const std::uint32_t which = list.tiles.grid_of(number);
   const auto& problem = list.problems[which];
   Ring::schedule::run(block, problem.arguments, memory, problem.tiles.at(number - list.tiles.first[which]));
@@ -37,7 +38,8 @@ KILN_FN void run_listed_tile(Block block, const problem_list<Arguments>& list, s
 inline namespace KILN_ABI {
 
 template <class Ring, class Arguments>
-__global__ void __launch_bounds__(Ring::program::threads, Ring::least_resident) grouped_gemm_kernel(const __grid_constant__ problem_list<Arguments> list) {
+__global__ void __launch_bounds__(Ring::program::threads, Ring::least_resident)
+    grouped_gemm_kernel(const __grid_constant__ problem_list<Arguments> list) {
   extern __shared__ __align__(16) unsigned char kiln_shared_memory[];
   const block_scope<on_device, Ring::program::threads> block;
   auto& memory = Ring::memory_in(kiln_shared_memory);
@@ -50,7 +52,10 @@ __global__ void __launch_bounds__(Ring::program::threads, Ring::least_resident) 
 template <class Ring, class Arguments>
 status launch_grouped_gemm(const device& ex, const problem_list<Arguments>& list) {
   return launch(ex, "gemm_grouped", grouped_gemm_kernel<Ring, Arguments>,
-                {.grid = {min_of<index_t>(list.count, max_grid_x), 1, 1}, .block = Ring::program::threads, .shared_bytes = Ring::shared_bytes}, list);
+                {.grid = {min_of<index_t>(list.count, max_grid_x), 1, 1},
+                 .block = Ring::program::threads,
+                 .shared_bytes = Ring::shared_bytes},
+                list);
 }
 
 }  // inline namespace KILN_ABI
@@ -69,8 +74,8 @@ __global__ void __launch_bounds__(256) upload_kernel(const __grid_constant__ Pie
   for (int i = static_cast<int>(threadIdx.x); i < words; i += 256) to[i] = from.words[i];
 }
 
-/// Writes host memory, a multiple of 4 bytes, to device memory, in order on the stream. It travels as parameters of kernels: the
-/// host's copy is not needed after the call, and a captured graph has its own.
+/// Writes host memory, a multiple of 4 bytes, to device memory, in order on the stream. It travels as parameters of
+/// kernels: the host's copy is not needed after the call, and a captured graph has its own.
 inline status upload(const device& ex, void* to, const void* from, std::size_t bytes) {
   for (std::size_t at = 0; at < bytes; at += sizeof(upload_piece)) {
     upload_piece piece;

@@ -1,5 +1,6 @@
 #pragma once
-/// A list of products of the same types, checked and with a configuration chosen for all of them: made once, run many times.
+/// A list of products of the same types, checked and with a configuration chosen for all of them: made once, run many
+/// times.
 #include <string>
 #include <vector>
 
@@ -48,7 +49,8 @@ class grouped_plan {
     if (!state_.ok() || problems_.empty()) return e;
     with_chosen([&](auto kernel) {
       for (const auto& one : problems_) {
-        const gemm_explanation x = detail::explain<decltype(kernel)>(one.arguments, one.tiles, choice_, pinned, false, {});
+        const gemm_explanation x =
+            detail::explain<decltype(kernel)>(one.arguments, one.tiles, choice_, pinned, false, {});
         e.schedule = x.schedule, e.fused = x.fused, e.reason = x.reason;
         e.bytes += x.bytes, e.operations += x.operations, e.roofline_seconds += x.roofline_seconds;
       }
@@ -87,7 +89,8 @@ class grouped_plan {
   /// The problems that have results; the first wrong one refuses the list.
   status take(const grouped_problem<Arguments>* problems, index_t count) {
     if (count < 0) return fail(errc::bad_shape, "gemm_grouped: a list of ", count, " problems, needs at least 0");
-    if (count > 0 && problems == nullptr) return fail(errc::null_pointer, "gemm_grouped: the list is null, needs ", count, " problems");
+    if (count > 0 && problems == nullptr)
+      return fail(errc::null_pointer, "gemm_grouped: the list is null, needs ", count, " problems");
     std::vector<index_t> written;  // numbers of the problems that have any results
     for (index_t i = 0; i < count; ++i) {
       const auto& one = problems[i];
@@ -101,15 +104,20 @@ class grouped_plan {
     }
     return detail::check_apart(
         static_cast<std::uint32_t>(written.size()),
-        [&](std::uint32_t i) -> const Arguments& { return problems[written[i]].arguments; }, [&](std::uint32_t i) { return written[i]; });
+        [&](std::uint32_t i) -> const Arguments& { return problems[written[i]].arguments; },
+        [&](std::uint32_t i) { return written[i]; });
   }
 
   status choose() {
     configuration_facts facts[candidate_list::size];
-    detail::each_kernel<Arguments>(candidate_list{}, [&](int i, auto kernel, auto entry) { facts[i] = detail::facts_of<Arguments>(kernel, entry); });
+    detail::each_kernel<Arguments>(candidate_list{}, [&](int i, auto kernel, auto entry) {
+      facts[i] = detail::facts_of<Arguments>(kernel, entry);
+    });
     std::vector<gemm_extents> extents;
-    for (const auto& one : problems_) extents.push_back({one.arguments.m, one.arguments.n, one.arguments.k, one.arguments.batch});
-    choice_ = choose_for_all(extents.data(), static_cast<index_t>(extents.size()), facts, detail::multiprocessors<on_host>());
+    for (const auto& one : problems_)
+      extents.push_back({one.arguments.m, one.arguments.n, one.arguments.k, one.arguments.batch});
+    choice_ =
+        choose_for_all(extents.data(), static_cast<index_t>(extents.size()), facts, detail::multiprocessors<on_host>());
     status s;
     with_chosen([&](auto kernel) { s = settle(kernel); });
     return s;
@@ -125,7 +133,8 @@ class grouped_plan {
       const index_t rows = ceil_div<index_t>(p.m, Kernel::tile_m), cols = ceil_div<index_t>(p.n, Kernel::tile_n);
       const bool many = rows > 0xffffffff / cols || rows * cols > 0xffffffff / p.batch;
       tiles += many ? 0xffffffff : static_cast<std::uint64_t>(rows * cols * p.batch);
-      if (tiles >= 0xffffffff) return fail(errc::unsupported, "gemm_grouped: the list has 2^32 tiles or more, needs fewer");
+      if (tiles >= 0xffffffff)
+        return fail(errc::unsupported, "gemm_grouped: the list has 2^32 tiles or more, needs fewer");
       const auto r = static_cast<std::uint32_t>(rows), c = static_cast<std::uint32_t>(cols);
       one.tiles = {r, c, static_cast<std::uint32_t>(p.batch), best_band(r, c, at_once, Kernel::tile_m, Kernel::tile_n)};
       first_.push_back(static_cast<std::uint32_t>(tiles));
@@ -136,7 +145,8 @@ class grouped_plan {
 
   template <class Kernel>
   static detail::part_counts parts_of(Kernel, const listed& one) {
-    return {static_cast<index_t>(one.tiles.rows) * Kernel::column_parts_of_tile, static_cast<index_t>(one.tiles.cols) * Kernel::row_parts_of_tile};
+    return {static_cast<index_t>(one.tiles.rows) * Kernel::column_parts_of_tile,
+            static_cast<index_t>(one.tiles.cols) * Kernel::row_parts_of_tile};
   }
 
   template <class T>
@@ -172,11 +182,18 @@ class grouped_plan {
     const std::vector<listed>& problems = Arguments::any_reduction ? placed : problems_;
     gemm_explanation what;
     if (trace::on()) what = explain();
-    trace::scope watch(ex, {.program = "gemm_grouped", .schedule = what.schedule, .fused = what.fused, .bytes = what.bytes, .operations = what.operations});
-    problem_list<Arguments> list{problems.data(), {first_.data(), static_cast<std::uint32_t>(problems.size())}, first_.back()};
+    trace::scope watch(ex, {.program = "gemm_grouped",
+                            .schedule = what.schedule,
+                            .fused = what.fused,
+                            .bytes = what.bytes,
+                            .operations = what.operations});
+    problem_list<Arguments> list{
+        problems.data(), {first_.data(), static_cast<std::uint32_t>(problems.size())}, first_.back()};
     if constexpr (Executor::on_host) {
       using shared = typename Kernel::shared;
-      KILN_TRY(Kernel::each_tile_on_host(ex, list.count, [&](auto block, std::uint32_t t, shared& memory) { detail::run_listed_tile<Kernel>(block, list, t, memory); }));
+      KILN_TRY(Kernel::each_tile_on_host(ex, list.count, [&](auto block, std::uint32_t t, shared& memory) {
+        detail::run_listed_tile<Kernel>(block, list, t, memory);
+      }));
     } else {
 #if defined(__CUDACC__)
       list.problems = reinterpret_cast<const listed*>(next);
@@ -195,7 +212,8 @@ class grouped_plan {
 
   std::vector<listed> problems_;
   std::vector<Arguments> empty_;       ///< without elements of D, but with reductions of them
-  std::vector<std::uint32_t> first_;   ///< number of each problem's first tile; behind the last, how many tiles there are
+  /// Number of each problem's first tile; behind the last, how many tiles there are.
+  std::vector<std::uint32_t> first_;
   std::size_t reduction_bytes_ = 0;
   configuration_choice choice_{};
   status state_;

@@ -1,5 +1,6 @@
 #pragma once
-/// The GEMM tile program for Hopper: operands by TMA, products by wgmma. What a tile needs and does; the schedule says when.
+/// The GEMM tile program for Hopper: operands by TMA, products by wgmma. What a tile needs and does; the schedule says
+/// when.
 #include <kiln/arch/sm90.hpp>
 #include <kiln/kernel/gemm/arguments.hpp>
 #include <kiln/kernel/gemm/config.hpp>
@@ -25,7 +26,8 @@ namespace detail {
 template <class T, class S, int U>
 sm90::tensor_request operand_request(const char* name, const tensor<T, 3, S, U>& v, int line_axis, int box_rows) {
   const int along = U;
-  auto r = sm90::matrix_request(name, v.data, v.extents[line_axis], v.extents[along], v.strides[line_axis], box_rows, 128 / static_cast<int>(sizeof(T)));
+  auto r = sm90::matrix_request(name, v.data, v.extents[line_axis], v.extents[along], v.strides[line_axis], box_rows,
+                                128 / static_cast<int>(sizeof(T)));
   if (v.extents[line_axis] == 1) r.stride[1] = 16;  // never stepped along
   r.rank = 3, r.extent[2] = v.strides[0] == 0 ? 1 : v.extents[0], r.box[2] = 1;
   r.stride[2] = r.extent[2] == 1 ? 16 : v.strides[0] * static_cast<index_t>(sizeof(T));
@@ -36,13 +38,17 @@ sm90::tensor_request operand_request(const char* name, const tensor<T, 3, S, U>&
 template <class Arguments, class Where>
 status make_operand_maps(hopper_parameters<Arguments, Where>& p, int a_rows, int b_rows) {
   const auto& x = p.arguments;
-  constexpr index_t most = 0x7ffff000;  // TMA's coordinates are 32-bit, and the last cluster's tiles reach beyond the extent
+  constexpr index_t most =
+      0x7ffff000;  // TMA's coordinates are 32-bit, and the last cluster's tiles reach beyond the extent
   if (x.m > most || x.n > most || x.k > most)
-    return fail(errc::unsupported, "gemm: m, n, k are ", x.m, ", ", x.n, ", ", x.k, ", warp_specialized needs at most ", most, " of each");
+    return fail(errc::unsupported, "gemm: m, n, k are ", x.m, ", ", x.n, ", ", x.k, ", warp_specialized needs at most ",
+                most, " of each");
   KILN_TRY(sm90::make_tensor_map(p.a, operand_request("a", x.a, Arguments::a_major == major::k ? 1 : 2, a_rows)));
   for (int q = 0; q < Arguments::products; ++q)
-    KILN_TRY(sm90::make_tensor_map(p.b[q], operand_request(Arguments::products == 1 ? "b" : q == 0 ? "b.first" : "b.second", x.b[q],
-                                                           Arguments::b_major == major::k ? 2 : 1, b_rows)));
+    KILN_TRY(sm90::make_tensor_map(p.b[q], operand_request(Arguments::products == 1 ? "b"
+                                                           : q == 0                 ? "b.first"
+                                                                                    : "b.second",
+                                                           x.b[q], Arguments::b_major == major::k ? 2 : 1, b_rows)));
   return {};
 }
 
@@ -55,7 +61,8 @@ struct hopper_program {
   using accumulator = typename Arguments::accumulator;
   using parameters = hopper_parameters<Arguments, Where>;
   static constexpr int products = Arguments::products, groups = 2;
-  static constexpr int cluster_m = Config::block_cluster::m, cluster_n = Config::block_cluster::n, cluster = cluster_m * cluster_n;
+  static constexpr int cluster_m = Config::block_cluster::m, cluster_n = Config::block_cluster::n,
+                       cluster = cluster_m * cluster_n;
   static constexpr bool ping_pong = Config::ping_pong;
   static constexpr int sharers = ping_pong ? 1 : groups;  ///< groups that work on one tile
   static constexpr int tile_m = Config::block_tile::m, tile_k = Config::block_tile::k;
@@ -67,15 +74,22 @@ struct hopper_program {
   static constexpr bool a_k_major = Arguments::a_major == major::k, b_k_major = Arguments::b_major == major::k;
   static constexpr bool promotes = sizeof(a_type) == 1 && !std::is_integral_v<a_type> && Config::promoted;
 
-  static_assert(tile_k * static_cast<int>(sizeof(a_type)) == 128, "config: K of a Hopper tile is 128 bytes of the operands");
-  static_assert(tile_m % (sharers * 64) == 0, "config: M of a Hopper tile is a multiple of 128, 64 for each of two warpgroups (of 64 with ping_pong)");
-  static_assert(tile_n % 16 == 0 && wide_n <= 256, "config: N of a warp_specialized tile is a multiple of 16, at most 256, with dual at most 128");
-  /// Where two sets of partial sums fit beside the sums, products run while the last ones are added; else block after block.
+  static_assert(tile_k * static_cast<int>(sizeof(a_type)) == 128,
+                "config: K of a Hopper tile is 128 bytes of the operands");
+  static_assert(
+      tile_m % (sharers * 64) == 0,
+      "config: M of a Hopper tile is a multiple of 128, 64 for each of two warpgroups (of 64 with ping_pong)");
+  static_assert(tile_n % 16 == 0 && wide_n <= 256,
+                "config: N of a warp_specialized tile is a multiple of 16, at most 256, with dual at most 128");
+  /// Where two sets of partial sums fit beside the sums, products run while the last ones are added; else block after
+  /// block.
   static constexpr bool promotes_in_turn = promotes && 3 * blocks * registers > 192;
   static constexpr int sum_registers = (promotes_in_turn ? blocks + 1 : promotes ? 3 * blocks : blocks) * registers;
   static_assert(sum_registers <= 192, "config: the accumulators of this tile do not fit into the registers");
-  static_assert(Arguments::a_major != major::none && Arguments::b_major != major::none, "gemm: TMA needs a unit stride in both operands");
-  static_assert(sizeof(a_type) == 2 || (a_k_major && b_k_major), "gemm: Hopper's 8-bit products need both operands K-major");
+  static_assert(Arguments::a_major != major::none && Arguments::b_major != major::none,
+                "gemm: TMA needs a unit stride in both operands");
+  static_assert(sizeof(a_type) == 2 || (a_k_major && b_k_major),
+                "gemm: Hopper's 8-bit products need both operands K-major");
 
   template <class T, int MN, bool KMajor>
   using operand_tile = std::conditional_t<KMajor, shared_tile<T, MN, tile_k>, shared_tile<T, tile_k, MN>>;
@@ -101,12 +115,14 @@ struct hopper_program {
   // Boxes along M, and along N for each product; the blocks of a cluster that need the same boxes share them out.
   static constexpr int a_boxes = a_k_major ? cluster_n : tile_m / panel;
   static constexpr int b_boxes = b_k_major ? (cluster_m > products ? cluster_m / products : 1) : tile_n / panel;
-  static_assert(a_boxes % cluster_n == 0 && products * b_boxes % cluster_m == 0, "config: the boxes do not share out over the cluster");
+  static_assert(a_boxes % cluster_n == 0 && products * b_boxes % cluster_m == 0,
+                "config: the boxes do not share out over the cluster");
   static_assert(tile_m % (8 * a_boxes) == 0 && tile_n % (8 * b_boxes) == 0, "config: a box is a multiple of 8 rows");
   static_assert(b_k_major || tile_n % panel == 0, "config: N of the tile is a multiple of 64 where B runs along N");
 
   static status make_maps(parameters& p) {
-    KILN_TRY(detail::make_operand_maps(p, a_k_major ? tile_m / a_boxes : tile_k, b_k_major ? tile_n / b_boxes : tile_k));
+    KILN_TRY(
+        detail::make_operand_maps(p, a_k_major ? tile_m / a_boxes : tile_k, b_k_major ? tile_n / b_boxes : tile_k));
     finisher::make_maps(p.arguments, p.stores);
     return {};
   }
@@ -117,10 +133,12 @@ struct hopper_program {
 
   /// The boxes that this block brings: those of A also to the blocks beside it along N, those of B to those along M.
   template <class Thread>
-  KILN_FN static void load(Thread thread, const parameters& p, tile_index t, int step, slot& s, sm90::barrier& full, int rank) {
+  KILN_FN static void load(Thread thread, const parameters& p, tile_index t, int step, slot& s, sm90::barrier& full,
+                           int rank) {
     const auto fetch = [&](auto sharers, int blocks_mask, const auto& map, void* to, int first, int second, int batch) {
       if constexpr (decltype(sharers)::value == 1) sm90::tma_load(thread, map, to, full, first, second, batch);
-      else sm90::tma_load_multicast(thread, map, to, full, static_cast<std::uint16_t>(blocks_mask), first, second, batch);
+      else
+        sm90::tma_load_multicast(thread, map, to, full, static_cast<std::uint16_t>(blocks_mask), first, second, batch);
     };
     constexpr int beside = every_nth_bit(cluster_m, cluster_n), below = every_nth_bit(1, cluster_m);
     boxes_of_a(p, t, step, rank, [&](int in_slot, int first, int second, int batch) {
@@ -129,15 +147,20 @@ struct hopper_program {
     });
     boxes_of_b(p, t, step, rank, [&](int q, int in_slot, int first, int second, int batch) {
       const auto to = b_k_major ? s.b.address(in_slot, 0) : s.b.address(0, in_slot);
-      fetch(std::integral_constant<int, cluster_m>{}, below << (rank_n(rank) * cluster_m), p.b[q], to, first, second, batch);
+      fetch(std::integral_constant<int, cluster_m>{}, below << (rank_n(rank) * cluster_m), p.b[q], to, first, second,
+            batch);
     });
   }
 
   /// Has the L2 fetch the boxes of a step.
   template <class Thread>
   KILN_FN static void prefetch(Thread thread, const parameters& p, tile_index t, int step, int rank) {
-    boxes_of_a(p, t, step, rank, [&](int, int first, int second, int batch) { sm90::tma_prefetch_box(thread, p.a, first, second, batch); });
-    boxes_of_b(p, t, step, rank, [&](int q, int, int first, int second, int batch) { sm90::tma_prefetch_box(thread, p.b[q], first, second, batch); });
+    boxes_of_a(p, t, step, rank, [&](int, int first, int second, int batch) {
+      sm90::tma_prefetch_box(thread, p.a, first, second, batch);
+    });
+    boxes_of_b(p, t, step, rank, [&](int q, int, int first, int second, int batch) {
+      sm90::tma_prefetch_box(thread, p.b[q], first, second, batch);
+    });
   }
 
   /// Starts the products of one slot, into `into[block]`. `number` is the group's.
@@ -149,7 +172,8 @@ struct hopper_program {
   template <int First, int Count, class Group, class Fragments>
   KILN_FN static void multiply_blocks(Group group, int number, const slot& s, Fragments& into, bool add) {
     constexpr int depth = sm90::wgmma_k<a_type>;
-    constexpr auto a_along = a_k_major ? sm90::major::k : sm90::major::mn, b_along = b_k_major ? sm90::major::k : sm90::major::mn;
+    constexpr auto a_along = a_k_major ? sm90::major::k : sm90::major::mn,
+                   b_along = b_k_major ? sm90::major::k : sm90::major::mn;
     const int row = ping_pong ? 0 : number * group_m;
     const auto b = [&] {
       if constexpr (b_k_major) return sm90::k_major_descriptor<swizzle::b128>(group, s.b.storage);
@@ -161,12 +185,16 @@ struct hopper_program {
     KILN_UNROLL
     for (int block = First; block < First + Count; ++block) {
       const auto a = [&] {
-        if constexpr (a_k_major) return sm90::k_major_descriptor<swizzle::b128>(group, s.a.storage + (row + 64 * block) * 128);
-        else return sm90::mn_major_descriptor<swizzle::b128>(group, s.a.storage + (row / panel + block) * tile_k * 128, tile_k * 128);
+        if constexpr (a_k_major)
+          return sm90::k_major_descriptor<swizzle::b128>(group, s.a.storage + (row + 64 * block) * 128);
+        else
+          return sm90::mn_major_descriptor<swizzle::b128>(group, s.a.storage + (row / panel + block) * tile_k * 128,
+                                                          tile_k * 128);
       }();
       KILN_UNROLL
       for (int k = 0; k < tile_k; k += depth)
-        sm90::wgmma<a_type, b_type, a_along, b_along>(group, into[block - First], a.plus(a_k_major ? k / depth * 32 : k * 128),
+        sm90::wgmma<a_type, b_type, a_along, b_along>(group, into[block - First],
+                                                      a.plus(a_k_major ? k / depth * 32 : k * 128),
                                                       b.plus(b_k_major ? k / depth * 32 : k * 128), add || k > 0);
     }
     sm90::wgmma_commit(group);
@@ -192,7 +220,8 @@ struct hopper_program {
   }
   /// Adds finished partial sums to the float32 sums, those of the blocks from `First` on.
   template <int First = 0, class Group, int Count>
-  KILN_FN static void promote(Group group, state<Group>& st, const fragments<accumulator, registers, Group> (&partial)[Count]) {
+  KILN_FN static void promote(Group group, state<Group>& st,
+                              const fragments<accumulator, registers, Group> (&partial)[Count]) {
     group.each([&](int t) {
       KILN_UNROLL
       for (int b = 0; b < Count; ++b) {
@@ -204,8 +233,8 @@ struct hopper_program {
 
   /// After a segment: with the sums of the tile's other parts, from this block's sums to D.
   template <class Group>
-  KILN_FN static void finish(Group group, const parameters& p, const work_order& work, const segment& s, state<Group>& st, scratch& memory,
-                             std::uint32_t& flag, int rank) {
+  KILN_FN static void finish(Group group, const parameters& p, const work_order& work, const segment& s,
+                             state<Group>& st, scratch& memory, std::uint32_t& flag, int rank) {
     const int name = group.number(), share = share_of(group);
     if (s.parts > 1 && !add_parts(group, p, work, s, st.acc, flag, name, rank)) return;
     const tile_index t = work.tiles.at(s.tile);
@@ -219,7 +248,8 @@ struct hopper_program {
   }
 
  private:
-  /// Calls `f(place in the slot, coordinates)` for the boxes of A that this block brings, and likewise of B, with the product's number.
+  /// Calls `f(place in the slot, coordinates)` for the boxes of A that this block brings, and likewise of B, with the
+  /// product's number.
   template <class F>
   KILN_FN static void boxes_of_a(const parameters& p, tile_index t, int step, int rank, F&& f) {
     constexpr int rows = tile_m / a_boxes;
@@ -246,7 +276,8 @@ struct hopper_program {
 
   /// The tile of this block, counted in tiles.
   KILN_FN static coord tile_of(const tile_index& t, int rank) {
-    return {static_cast<index_t>(t.row) * cluster_m + rank_m(rank), static_cast<index_t>(t.col) * cluster_n + rank_n(rank)};
+    return {static_cast<index_t>(t.row) * cluster_m + rank_m(rank),
+            static_cast<index_t>(t.col) * cluster_n + rank_n(rank)};
   }
   /// Which of the groups on this tile.
   template <class Group>
@@ -254,18 +285,25 @@ struct hopper_program {
     return ping_pong ? 0 : group.number() - 1;
   }
   /// The first element of what a group finishes of it.
-  KILN_FN static coord first_of(coord tile, int share) { return {tile.row * tile_m + share * group_m, tile.col * tile_n}; }
+  KILN_FN static coord first_of(coord tile, int share) {
+    return {tile.row * tile_m + share * group_m, tile.col * tile_n};
+  }
 
-  /// Leaves this part's sums in the workspace, or, for the last to come, adds up those of all parts. Whether it was the last.
+  /// Leaves this part's sums in the workspace, or, for the last to come, adds up those of all parts. Whether it was the
+  /// last.
   template <class Group, class Sums>
-  KILN_FN static bool add_parts(Group group, const parameters& p, const work_order& work, const segment& s, Sums& total, std::uint32_t& flag, int name, int rank) {
+  KILN_FN static bool add_parts(Group group, const parameters& p, const work_order& work, const segment& s, Sums& total,
+                                std::uint32_t& flag, int name, int rank) {
     constexpr int of_block = registers * 128, all = blocks * of_block;  // sums of a group
     const auto share = static_cast<std::uint32_t>(share_of(group)), block_rank = static_cast<std::uint32_t>(rank);
     const auto place_of = [&](int part, int block) {
-      const std::uint64_t place = (static_cast<std::uint64_t>(s.owner + static_cast<std::uint32_t>(part)) * 2 + (part == 0 ? 1 : 0)) * cluster + block_rank;
+      const std::uint64_t place =
+          (static_cast<std::uint64_t>(s.owner + static_cast<std::uint32_t>(part)) * 2 + (part == 0 ? 1 : 0)) * cluster +
+          block_rank;
       return reinterpret_cast<accumulator*>(p.split.sums) + (place * sharers + share) * all + block * of_block;
     };
-    std::uint32_t* arrived = p.split.arrived + (static_cast<std::uint64_t>(s.tile - work.whole()) * cluster + block_rank) * sharers + share;
+    std::uint32_t* arrived =
+        p.split.arrived + (static_cast<std::uint64_t>(s.tile - work.whole()) * cluster + block_rank) * sharers + share;
     const auto others = static_cast<std::uint32_t>(s.parts - 1);
     int kept = -1;  // the part whose sums are in registers
     if ((s.part == 0 || s.parts == 2) && count_parts(group, arrived, 0, flag, name) == others) {

@@ -33,8 +33,8 @@ class gemm_plan {
   /// Whether the plan can run; the same status that `run` would return.
   const status& state() const { return state_; }
 
-  /// Bytes of scratch memory that `run` makes use of: partial results of reductions, and sums of tiles that are cut along K.
-  /// With less, tiles stay whole; with less than the reductions need, `run` fails.
+  /// Bytes of scratch memory that `run` makes use of: partial results of reductions, and sums of tiles that are cut
+  /// along K. With less, tiles stay whole; with less than the reductions need, `run` fails.
   std::size_t workspace_size() const { return reduction_bytes_ + split_bytes_; }
 
   /// What the plan does and why, and how long it would take at the peak rates of the GPU.
@@ -43,7 +43,9 @@ class gemm_plan {
     if (!state_.ok()) e.reason = state_.message();
     if (state_.ok() && nothing_to_do()) e.reason = "nothing to multiply";
     if (!state_.ok() || nothing_to_do()) return e;
-    with_chosen([&](auto kernel) { e = detail::explain<decltype(kernel)>(arguments_, whole_.tiles, choice_, pinned, split_bytes_ > 0, refused_); });
+    with_chosen([&](auto kernel) {
+      e = detail::explain<decltype(kernel)>(arguments_, whole_.tiles, choice_, pinned, split_bytes_ > 0, refused_);
+    });
     return e;
   }
 
@@ -75,13 +77,14 @@ class gemm_plan {
     detail::with_kernel<Arguments>(candidate_list{}, choice_.number, f);
   }
 
-  /// Blocks, or clusters of them, that run at one time. Two blocks share a cluster anywhere; larger clusters need as many free
-  /// multiprocessors in one part of the GPU, and only the runtime knows how many fit.
+  /// Blocks, or clusters of them, that run at one time. Two blocks share a cluster anywhere; larger clusters need as
+  /// many free multiprocessors in one part of the GPU, and only the runtime knows how many fit.
   template <class Kernel>
   static int workers_of() {
     const int at_most = max_of(detail::multiprocessors<on_host>() / Kernel::cluster, 1);
 #if defined(__CUDACC__)
-    if constexpr (!on_host && Kernel::cluster > 2) return max_of(min_of(resident_clusters<Kernel>(at_most), at_most), 1);
+    if constexpr (!on_host && Kernel::cluster > 2)
+      return max_of(min_of(resident_clusters<Kernel>(at_most), at_most), 1);
 #endif
     return at_most;
   }
@@ -96,7 +99,8 @@ class gemm_plan {
       constexpr int devices = 64;
       static std::atomic<signed char> known[devices];
       int current = 0;
-      if (quiet_call([&] { return cudaGetDevice(&current); }) != cudaSuccess || current >= devices) return has_hopper_code<Kernel>();
+      if (quiet_call([&] { return cudaGetDevice(&current); }) != cudaSuccess || current >= devices)
+        return has_hopper_code<Kernel>();
       signed char k = known[current].load(std::memory_order_relaxed);
       if (k == 0) known[current].store(k = has_hopper_code<Kernel>() ? 1 : -1, std::memory_order_relaxed);
       return k > 0;
@@ -109,13 +113,17 @@ class gemm_plan {
   template <class Kernel>
   status refusal(hopper_part& maps) const {
     if constexpr (Kernel::is_hopper) {
-      if (arguments_.k == 0) return fail(errc::bad_shape, "gemm: with k = 0 there is nothing to copy, warp_specialized needs k of at least 1");
+      if (arguments_.k == 0)
+        return fail(errc::bad_shape,
+                    "gemm: with k = 0 there is nothing to copy, warp_specialized needs k of at least 1");
 #if defined(__CUDACC__)
       if constexpr (!on_host) {
         if (!has_code<Kernel>())
-          return fail(errc::unsupported, "gemm: warp_specialized needs a GPU of compute capability 9.0 and code built for sm_90a; this GPU has ",
-                      device_attribute(cudaDevAttrComputeCapabilityMajor, 0), ".", device_attribute(cudaDevAttrComputeCapabilityMinor, 0),
-                      ", or the build has no sm_90a");
+          return fail(
+              errc::unsupported,
+              "gemm: warp_specialized needs a GPU of compute capability 9.0 and code built for sm_90a; this GPU has ",
+              device_attribute(cudaDevAttrComputeCapabilityMajor, 0), ".",
+              device_attribute(cudaDevAttrComputeCapabilityMinor, 0), ", or the build has no sm_90a");
       }
 #endif
       maps.arguments = arguments_;
@@ -135,8 +143,8 @@ class gemm_plan {
       usable[i] = s.ok();
       if (!s.ok() && refused_.ok()) refused_ = s;
     });
-    choice_ =
-        choose_configuration({arguments_.m, arguments_.n, arguments_.k, arguments_.batch}, facts, detail::multiprocessors<on_host>(), usable);
+    choice_ = choose_configuration({arguments_.m, arguments_.n, arguments_.k, arguments_.batch}, facts,
+                                   detail::multiprocessors<on_host>(), usable);
     if (choice_.number < 0) return refused_;
     status s;
     with_chosen([&](auto kernel) { s = settle(kernel); });
@@ -145,12 +153,15 @@ class gemm_plan {
 
   template <class Kernel>
   status settle(Kernel) {
-    const index_t rows = ceil_div<index_t>(arguments_.m, Kernel::tile_m), cols = ceil_div<index_t>(arguments_.n, Kernel::tile_n);
+    const index_t rows = ceil_div<index_t>(arguments_.m, Kernel::tile_m),
+                  cols = ceil_div<index_t>(arguments_.n, Kernel::tile_n);
     if (rows > 0xffffffff / cols || rows * cols > 0xffffffff / arguments_.batch)
-      return fail(errc::unsupported, "gemm: ", arguments_.batch, " x ", rows, " x ", cols, " tiles, needs fewer than 2^32");
+      return fail(errc::unsupported, "gemm: ", arguments_.batch, " x ", rows, " x ", cols,
+                  " tiles, needs fewer than 2^32");
     const auto r = static_cast<std::uint32_t>(rows), c = static_cast<std::uint32_t>(cols);
     const auto workers = static_cast<std::uint32_t>(workers_of<Kernel>());
-    const tile_order tiles{r, c, static_cast<std::uint32_t>(arguments_.batch), best_band(r, c, workers * Kernel::resident, Kernel::tile_m, Kernel::tile_n)};
+    const tile_order tiles{r, c, static_cast<std::uint32_t>(arguments_.batch),
+                           best_band(r, c, workers * Kernel::resident, Kernel::tile_m, Kernel::tile_n)};
     parts_ = {rows * Kernel::column_parts_of_tile, cols * Kernel::row_parts_of_tile};
     reduction_bytes_ = detail::partial_bytes(arguments_, parts_);
     const auto steps = static_cast<std::uint32_t>(max_of<index_t>(ceil_div<index_t>(arguments_.k, Kernel::tile_k), 1));
@@ -180,7 +191,11 @@ class gemm_plan {
     detail::place_partials(p, parts_, scratch.data);
     gemm_explanation what;
     if (trace::on()) what = explain();
-    trace::scope watch(ex, {.program = "gemm", .schedule = what.schedule, .fused = what.fused, .bytes = what.bytes, .operations = what.operations});
+    trace::scope watch(ex, {.program = "gemm",
+                            .schedule = what.schedule,
+                            .fused = what.fused,
+                            .bytes = what.bytes,
+                            .operations = what.operations});
     if constexpr (Kernel::is_hopper) {
       hopper_part parameters = hopper_;
       parameters.arguments = p;

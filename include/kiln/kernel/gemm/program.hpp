@@ -82,29 +82,36 @@ struct gemm_program {
   /// Operands of the first products of a slot, into registers.
   template <class Block>
   KILN_FN static void fetch(Block block, const parameters& p, tile_index t, const slot& s, state<Block>& st) {
-    each_warp(block, p, t, [&](auto warp, int row, int col, coord inside) { math::begin(warp, s.a, s.b, row, col, inside, st.held); });
-  }
-  /// All products of a slot but the last ones, whose operands are in registers afterwards: the slot is free when all warps
-  /// are here.
-  template <class Block>
-  KILN_FN static void compute(Block block, const parameters& p, tile_index t, int step, const slot& s, state<Block>& st) {
     each_warp(block, p, t, [&](auto warp, int row, int col, coord inside) {
-      math::most(warp, s.a, s.b, row, col, inside, p.k - static_cast<index_t>(step) * tile_k, st.held, sums_of(warp, st));
+      math::begin(warp, s.a, s.b, row, col, inside, st.held);
+    });
+  }
+  /// All products of a slot but the last ones, whose operands are in registers afterwards: the slot is free when all
+  /// warps are here.
+  template <class Block>
+  KILN_FN static void compute(Block block, const parameters& p, tile_index t, int step, const slot& s,
+                              state<Block>& st) {
+    each_warp(block, p, t, [&](auto warp, int row, int col, coord inside) {
+      math::most(warp, s.a, s.b, row, col, inside, p.k - static_cast<index_t>(step) * tile_k, st.held,
+                 sums_of(warp, st));
     });
   }
   template <class Block>
   KILN_FN static void compute_last(Block block, const parameters& p, tile_index t, state<Block>& st) {
-    each_warp(block, p, t, [&](auto warp, int, int, coord inside) { math::last(warp, st.held, inside, sums_of(warp, st)); });
+    each_warp(block, p, t,
+              [&](auto warp, int, int, coord inside) { math::last(warp, st.held, inside, sums_of(warp, st)); });
   }
 
   template <class Block>
   KILN_FN static void finish(Block block, const parameters& p, tile_index t, state<Block>& st, scratch& memory) {
     block.template split<32>([&](auto warp) {
-      const int number = warp.number() & 31, wm = number / warps_n, wn = number % warps_n;  // not negative: no signs to extend
+      const int number = warp.number() & 31, wm = number / warps_n,
+                wn = number % warps_n;  // not negative: no signs to extend
       const coord first{static_cast<index_t>(t.row) * tile_m + wm * warp_m,
                         static_cast<index_t>(t.col) * tile_n + wn * warp_n};
       finish_part::run(
-          warp, p, t.batch, first, static_cast<index_t>(t.col) * warps_n + wn, static_cast<index_t>(t.row) * warps_m + wm,
+          warp, p, t.batch, first, static_cast<index_t>(t.col) * warps_n + wn,
+          static_cast<index_t>(t.row) * warps_m + wm,
           [&](int lane, int q) -> const accumulator* { return st.acc[q].of(warp.first + lane); },
           memory.of_warp[warp.number()]);
     });
@@ -116,7 +123,8 @@ struct gemm_program {
   KILN_FN static void each_warp(Block block, const parameters& p, tile_index t, F&& f) {
     block.template split<32>([&](auto warp) {
       const int row = warp.number() / warps_n * warp_m, col = warp.number() % warps_n * warp_n;
-      const coord inside{p.m - static_cast<index_t>(t.row) * tile_m - row, p.n - static_cast<index_t>(t.col) * tile_n - col};
+      const coord inside{p.m - static_cast<index_t>(t.row) * tile_m - row,
+                         p.n - static_cast<index_t>(t.col) * tile_n - col};
       f(warp, row, col, inside);
     });
   }

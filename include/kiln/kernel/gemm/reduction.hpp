@@ -124,8 +124,8 @@ status fold_partials([[maybe_unused]] const Executor& ex, const Arguments& p, co
       } else {
 #if defined(__CUDACC__)
         s = launch(ex, "gemm: fold reductions", fold_kernel<value, sink_type>,
-                   {.grid = {min_of<index_t>(ceil_div<index_t>(count, 128), 65536), 1, 1}, .block = 128}, sink, partials,
-                   mine::parts(parts), p.batch, extent);
+                   {.grid = {min_of<index_t>(ceil_div<index_t>(count, 128), 65536), 1, 1}, .block = 128}, sink,
+                   partials, mine::parts(parts), p.batch, extent);
 #endif
       }
     }

@@ -17,7 +17,8 @@ struct ring_gemm {
   static constexpr bool is_hopper = false;
   static constexpr int slots = Config::slots;
   static constexpr const char* schedule_name = slots == 1 ? "serial" : "multistage";
-  static constexpr const char* instructions_name = std::is_same_v<typename Config::instruction_set, instructions::simt> ? "simt" : "sm80";
+  static constexpr const char* instructions_name =
+      std::is_same_v<typename Config::instruction_set, instructions::simt> ? "simt" : "sm80";
   static constexpr int tile_m = program::tile_m, tile_n = program::tile_n, tile_k = program::tile_k;
   static constexpr int cluster_m = 1, cluster_n = 1, cluster = 1, resident = 2;
   /// Blocks that the registers must have room for. 0 leaves it to the assembler, which for scalar products would rather
@@ -28,8 +29,8 @@ struct ring_gemm {
   static constexpr index_t row_parts_of_tile = program::warps_n;
   static constexpr index_t column_parts_of_tile = program::warps_m * program::math::chunks;
 
-  /// `run(block, tile, memory)` for each of `tiles`. A checked run watches the shared memory of each and ends at the first
-  /// fault.
+  /// `run(block, tile, memory)` for each of `tiles`. A checked run watches the shared memory of each and ends at the
+  /// first fault.
   template <class Run>
   static status each_tile_on_host(const host_executor& ex, std::uint32_t tiles, Run&& run) {
     const block_scope<on_host, program::threads> block;
@@ -39,7 +40,8 @@ struct ring_gemm {
         twin::checked_block watched(sizeof(shared), program::threads);
         run(block, t, *reinterpret_cast<shared*>(watched.shared()));
         KILN_TRY(watched.result());
-        if (const auto lost = twin::drop_copies(); lost > 0) return fail(errc::protocol, "gemm: ", lost, " cp.async copies were never waited for");
+        if (const auto lost = twin::drop_copies(); lost > 0)
+          return fail(errc::protocol, "gemm: ", lost, " cp.async copies were never waited for");
       }
       return {};
     }
@@ -52,7 +54,9 @@ struct ring_gemm {
   }
 
   static status run_on_host(const host_executor& ex, const Arguments& p, const tile_order& order) {
-    return each_tile_on_host(ex, order.count(), [&](auto block, std::uint32_t t, shared& memory) { schedule::run(block, p, memory, order.at(t)); });
+    return each_tile_on_host(ex, order.count(), [&](auto block, std::uint32_t t, shared& memory) {
+      schedule::run(block, p, memory, order.at(t));
+    });
   }
 
 #if defined(__CUDACC__)

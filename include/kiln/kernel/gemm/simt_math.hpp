@@ -30,8 +30,8 @@ struct simt_math {
     return {lane / 4 + r / cols * 8, lane % 4 + r % cols * 4};
   }
 
-  /// sums += A[row0 .. row0 + WM, :] * B[col0 .. col0 + WN, :]^T. `sums(lane)` gives the lane's registers. The host stops
-  /// at the extents that are inside the matrix; the zeros behind them would not change the sum.
+  /// sums += A[row0 .. row0 + WM, :] * B[col0 .. col0 + WN, :]^T. `sums(lane)` gives the lane's registers. The host
+  /// stops at the extents that are inside the matrix; the zeros behind them would not change the sum.
   template <class Warp, class ATile, class BTile, class Acc>
   KILN_FN static void compute(Warp warp, const ATile& a, const BTile& b, int row0, int col0, coord inside,
                               index_t k_inside, Acc&& sums) {
@@ -81,10 +81,11 @@ struct simt_math {
   template <class Warp, class ATile, class BTile, class Operands>
   KILN_FN static void begin(Warp, const ATile&, const BTile (&)[products], int, int, coord, Operands&) {}
   template <class Warp, class ATile, class BTile, class Operands, class Acc>
-  KILN_FN static void most(Warp warp, const ATile& a, const BTile (&b)[products], int row0, int col0, coord inside, index_t k_inside, Operands&,
-                           Acc&& sums) {
+  KILN_FN static void most(Warp warp, const ATile& a, const BTile (&b)[products], int row0, int col0, coord inside,
+                           index_t k_inside, Operands&, Acc&& sums) {
     KILN_UNROLL
-    for (int q = 0; q < products; ++q) compute(warp, a, b[q], row0, col0, inside, k_inside, [&](int lane) { return sums(lane, q); });
+    for (int q = 0; q < products; ++q)
+      compute(warp, a, b[q], row0, col0, inside, k_inside, [&](int lane) { return sums(lane, q); });
   }
   template <class Warp, class Operands, class Acc>
   KILN_FN static void last(Warp, const Operands&, coord, Acc&&) {}

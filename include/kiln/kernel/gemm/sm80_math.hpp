@@ -35,7 +35,8 @@ struct sm80_math {
     return {r / 4 / cols * 16 + c.row, r / 4 % cols * 8 + c.col};
   }
 
-  /// Registers that hold the operands of two steps of K: one is multiplied while the other is fetched. All products share A.
+  /// Registers that hold the operands of two steps of K: one is multiplied while the other is fetched. All products
+  /// share A.
   template <class Block>
   struct operands {
     fragments<std::uint32_t, rows * 4, Block> a[2];
@@ -46,7 +47,8 @@ struct sm80_math {
 
   /// Fetches the operands of step `s` of the warp tile at (row0, col0). The host leaves out those outside the matrix.
   template <class Warp, class ATile, class BTile, class Operands>
-  KILN_FN static void fetch(Warp warp, const ATile& a, const BTile (&b)[products], int row0, int col0, coord inside, int s, Operands& o) {
+  KILN_FN static void fetch(Warp warp, const ATile& a, const BTile (&b)[products], int row0, int col0, coord inside,
+                            int s, Operands& o) {
     const int k = s * depth;
     const auto a_at = [&](int lane) {
       const tile_coord c = a_k_major ? ldmatrix_a<bits>(lane) : ldmatrix_a_trans(lane);
@@ -101,13 +103,14 @@ struct sm80_math {
 
   /// The first fetch of a slot.
   template <class Warp, class ATile, class BTile, class Operands>
-  KILN_FN static void begin(Warp warp, const ATile& a, const BTile (&b)[products], int row0, int col0, coord inside, Operands& o) {
+  KILN_FN static void begin(Warp warp, const ATile& a, const BTile (&b)[products], int row0, int col0, coord inside,
+                            Operands& o) {
     fetch(warp, a, b, row0, col0, inside, 0, o);
   }
   /// All of a slot but its last products; afterwards the slot has been read.
   template <class Warp, class ATile, class BTile, class Operands, class Acc>
-  KILN_FN static void most(Warp warp, const ATile& a, const BTile (&b)[products], int row0, int col0, coord inside, index_t, Operands& o,
-                           Acc&& sums) {
+  KILN_FN static void most(Warp warp, const ATile& a, const BTile (&b)[products], int row0, int col0, coord inside,
+                           index_t, Operands& o, Acc&& sums) {
     KILN_UNROLL
     for (int s = 0; s + 1 < steps; ++s) {
       fetch(warp, a, b, row0, col0, inside, s + 1, o);

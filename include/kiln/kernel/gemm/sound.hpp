@@ -61,41 +61,69 @@ struct sound_gemm {
   static_assert(M != not_an_executor, "gemm: the first argument is an executor: host, or device(stream)");
   static_assert(M != not_a_config, "gemm<C>(...): C is a config<...>, automatic_with<fast_accumulation>, or left out");
   static_assert(M != options,
-                "config takes tile<M, N, K>, stages<S>, warp_tile<M, N>, cluster<M, N>, a schedule, an instruction set, promoted or "
+                "config takes tile<M, N, K>, stages<S>, warp_tile<M, N>, cluster<M, N>, a schedule, an instruction "
+                "set, promoted or "
                 "fast_accumulation, cooperative or ping_pong");
-  static_assert(M != instruction_set, "config: warp_specialized goes with the sm90 instructions, serial and multistage with simt or sm80");
+  static_assert(M != instruction_set,
+                "config: warp_specialized goes with the sm90 instructions, serial and multistage with simt or sm80");
   static_assert(M != one_slot, "config: a ring needs at least stages<2>");
   static_assert(M != warp_divides, "config: the warp tile must divide the block tile in M and N");
-  static_assert(M != first_operand, "gemm: the first operand is a tensor view: host_view(...), device_view(...) or made from one");
+  static_assert(M != first_operand,
+                "gemm: the first operand is a tensor view: host_view(...), device_view(...) or made from one");
   static_assert(M != second_operand, "gemm: the second operand is a tensor view or dual(view, view)");
   static_assert(M != rank, "gemm: an operand is a matrix or a batch of matrices: a view of rank 2 or 3");
   static_assert(M != element, "gemm: the elements of operands are f16, bf16, e4m3, e5m2, float, int8 or uint8");
   static_assert(M != no_sink, "gemm: no sink: add store(d, expression) behind the operands");
-  static_assert(M != not_a_sink, "gemm: what follows the operands are sinks: store(view, expression), reduce_rows<op>(view, expression), ...");
-  static_assert(M != executor_space,
-                "gemm: the views lie in another memory than the executor's: host_view goes with host, device_view with device");
+  static_assert(
+      M != not_a_sink,
+      "gemm: what follows the operands are sinks: store(view, expression), reduce_rows<op>(view, expression), ...");
+  static_assert(
+      M != executor_space,
+      "gemm: the views lie in another memory than the executor's: host_view goes with host, device_view with device");
   static_assert(M != operand_spaces, "gemm: the operands lie in different memories");
-  static_assert(M != sm80_two_types, "gemm: the sm80 instructions multiply operands of one type; convert one of them, or use config<instructions::simt>");
-  static_assert(M != sm80_type, "gemm: the sm80 instructions take f16, bf16, int8, uint8, e4m3 or e5m2; float32 takes config<instructions::simt>");
+  static_assert(M != sm80_two_types,
+                "gemm: the sm80 instructions multiply operands of one type; convert one of them, or use "
+                "config<instructions::simt>");
+  static_assert(M != sm80_type,
+                "gemm: the sm80 instructions take f16, bf16, int8, uint8, e4m3 or e5m2; float32 takes "
+                "config<instructions::simt>");
   static_assert(M != warp_of_16, "config: an sm80 warp_tile is a multiple of 16 x 16");
   static_assert(M != warp_of_8, "config: a simt warp_tile is a multiple of 8 x 8");
   static_assert(M != warp_columns, "config: the columns of warp_tile are 8 times a power of two, at most 256");
   static_assert(M != many_warps, "config: the block tile holds more than 32 warp tiles");
-  static_assert(M != tile_k, "config: K of tile is not a multiple of what the instructions take: 32 for simt, for sm80 32 bytes of the operands");
-  static_assert(M != uneven_loads, "config: the threads of a block do not share out the loads of this tile evenly; take another number of warps, or a tile whose extents are powers of two");
-  static_assert(M != shared_memory, "config: this tile and its stages need more than the 227 KB of shared memory of a block");
-  static_assert(M != hopper_types, "gemm: warp_specialized multiplies f16, bf16 or int8 operands of one type, or 8-bit floats");
-  static_assert(M != hopper_unit, "gemm: warp_specialized needs a unit stride in both operands; with_unit<axis>(view) promises one");
-  static_assert(M != hopper_8_bits, "gemm: warp_specialized needs 8-bit operands with K along memory: A by rows, B by columns (transposed(w))");
-  static_assert(M != hopper_m, "config: M of a warp_specialized tile is a multiple of 128, 64 for each of two warpgroups; with ping_pong of 64");
-  static_assert(M != hopper_n, "config: N of a warp_specialized tile is a multiple of 16, at most 256, with dual at most 128");
-  static_assert(M != hopper_k, "config: K of a warp_specialized tile is 128 bytes of the operands: 64 elements of 16 bits, 128 of 8");
+  static_assert(M != tile_k,
+                "config: K of tile is not a multiple of what the instructions take: 32 for simt, for sm80 32 bytes of "
+                "the operands");
+  static_assert(M != uneven_loads,
+                "config: the threads of a block do not share out the loads of this tile evenly; take another number of "
+                "warps, or a tile whose extents are powers of two");
+  static_assert(M != shared_memory,
+                "config: this tile and its stages need more than the 227 KB of shared memory of a block");
+  static_assert(M != hopper_types,
+                "gemm: warp_specialized multiplies f16, bf16 or int8 operands of one type, or 8-bit floats");
+  static_assert(M != hopper_unit,
+                "gemm: warp_specialized needs a unit stride in both operands; with_unit<axis>(view) promises one");
+  static_assert(
+      M != hopper_8_bits,
+      "gemm: warp_specialized needs 8-bit operands with K along memory: A by rows, B by columns (transposed(w))");
+  static_assert(
+      M != hopper_m,
+      "config: M of a warp_specialized tile is a multiple of 128, 64 for each of two warpgroups; with ping_pong of 64");
+  static_assert(M != hopper_n,
+                "config: N of a warp_specialized tile is a multiple of 16, at most 256, with dual at most 128");
+  static_assert(M != hopper_k,
+                "config: K of a warp_specialized tile is 128 bytes of the operands: 64 elements of 16 bits, 128 of 8");
   static_assert(M != hopper_registers, "config: the accumulators of this tile do not fit into the registers");
-  static_assert(M != hopper_boxes, "config: the loads do not share out over the cluster; take cluster<1> or <2>, and where A lies by columns or B by rows, 64 of M or N a block");
-  static_assert(M != no_driver, "gemm: to run warp_specialized on the host, #include <kiln/arch/host/driver.hpp> before the call");
-  static_assert(M != not_a_list, "gemm_grouped: the problems are a list, such as a std::vector of them, or a pointer and a count");
+  static_assert(M != hopper_boxes,
+                "config: the loads do not share out over the cluster; take cluster<1> or <2>, and where A lies by "
+                "columns or B by rows, 64 of M or N a block");
+  static_assert(M != no_driver,
+                "gemm: to run warp_specialized on the host, #include <kiln/arch/host/driver.hpp> before the call");
+  static_assert(M != not_a_list,
+                "gemm_grouped: the problems are a list, such as a std::vector of them, or a pointer and a count");
   static_assert(M != not_a_problem, "gemm_grouped: the list holds what gemm_problem(a, b, sinks...) makes");
-  static_assert(M != grouped_hopper, "gemm_grouped: warp_specialized takes one problem a launch; lists take serial or multistage");
+  static_assert(M != grouped_hopper,
+                "gemm_grouped: warp_specialized takes one problem a launch; lists take serial or multistage");
 };
 
 template <class V>
@@ -110,8 +138,9 @@ template <mistake Mistake, bool... All>
 inline constexpr bool holds<sound<Mistake, All...>> = Mistake == mistake::none && (All && ...);
 
 template <class T>
-inline constexpr bool is_gemm_element = std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, e4m3> || std::is_same_v<T, e5m2> ||
-                                        std::is_same_v<T, float> || std::is_same_v<T, std::int8_t> || std::is_same_v<T, std::uint8_t>;
+inline constexpr bool is_gemm_element =
+    std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, e4m3> || std::is_same_v<T, e5m2> ||
+    std::is_same_v<T, float> || std::is_same_v<T, std::int8_t> || std::is_same_v<T, std::uint8_t>;
 
 template <class B>
 struct first_view {
@@ -152,7 +181,8 @@ constexpr gemm_mistake mistake_of_operands() {
   else if constexpr (std::is_same_v<B, no_operand>) return reported;
   else if constexpr (!is_tensor_v<b>) return second_operand;
   else if constexpr (A::rank < 2 || A::rank > 3 || b::rank < 2 || b::rank > 3) return rank;
-  else if constexpr (!is_gemm_element<typename A::value_type> || !is_gemm_element<typename b::value_type>) return element;
+  else if constexpr (!is_gemm_element<typename A::value_type> || !is_gemm_element<typename b::value_type>)
+    return element;
   else if constexpr (!std::is_same_v<typename A::space, typename b::space>) return operand_spaces;
   else if constexpr (!std::is_same_v<typename A::space, Space>) return executor_space;
   else if constexpr (sizeof...(Sinks) == 0) return no_sink;
@@ -162,7 +192,8 @@ constexpr gemm_mistake mistake_of_operands() {
   else return none;
 }
 
-/// Whether threads copy the boxes of an operand evenly. Only operands whose unit axis is the tile's are copied in vectors.
+/// Whether threads copy the boxes of an operand evenly. Only operands whose unit axis is the tile's are copied in
+/// vectors.
 template <class T>
 constexpr bool loads_evenly(int threads, int rows, int cols) {
   const int chunks = cols * static_cast<int>(sizeof(T)) / 16, at_once = threads / chunks;
@@ -187,10 +218,12 @@ constexpr gemm_mistake mistake_of_ring() {
   else if constexpr (tile::k < 1 || tile::k % (simt ? 32 : 32 / static_cast<int>(sizeof(a))) != 0) return tile_k;
   else {
     using math = typename gemm_program<Arguments, Config>::math;
-    constexpr bool even_a = math::a_k_major ? Arguments::a_major != major::k || loads_evenly<a>(threads, tile::m, tile::k)
-                                            : Arguments::a_major != major::mn || loads_evenly<a>(threads, tile::k, tile::m);
-    constexpr bool even_b = math::b_k_major ? Arguments::b_major != major::k || loads_evenly<b>(threads, tile::n, tile::k)
-                                            : Arguments::b_major != major::mn || loads_evenly<b>(threads, tile::k, tile::n);
+    constexpr bool even_a = math::a_k_major
+                                ? Arguments::a_major != major::k || loads_evenly<a>(threads, tile::m, tile::k)
+                                : Arguments::a_major != major::mn || loads_evenly<a>(threads, tile::k, tile::m);
+    constexpr bool even_b = math::b_k_major
+                                ? Arguments::b_major != major::k || loads_evenly<b>(threads, tile::n, tile::k)
+                                : Arguments::b_major != major::mn || loads_evenly<b>(threads, tile::k, tile::n);
     using shared = typename ring_schedule<gemm_program<Arguments, Config>, Config::slots>::shared;
     if constexpr (!even_a || !even_b) return uneven_loads;
     else if constexpr (sizeof(shared) + 1024 > 232448) return shared_memory;
@@ -204,8 +237,10 @@ constexpr gemm_mistake mistake_of_hopper() {
   using a = typename Arguments::a_type;
   using b = typename Arguments::b_type;
   using tile = typename Config::block_tile;
-  constexpr bool both_k = Arguments::a_major == major::k && Arguments::b_major == major::k, fp8 = is_fp8_v<a> && is_fp8_v<b>;
-  constexpr bool one_type = std::is_same_v<a, b> && (std::is_same_v<a, f16> || std::is_same_v<a, bf16> || std::is_same_v<a, std::int8_t>);
+  constexpr bool both_k = Arguments::a_major == major::k && Arguments::b_major == major::k,
+                 fp8 = is_fp8_v<a> && is_fp8_v<b>;
+  constexpr bool one_type =
+      std::is_same_v<a, b> && (std::is_same_v<a, f16> || std::is_same_v<a, bf16> || std::is_same_v<a, std::int8_t>);
   constexpr int bytes = static_cast<int>(sizeof(a)), wide_n = tile::n * Arguments::products, panel = 128 / bytes;
   constexpr int sharers = Config::ping_pong ? 1 : 2;  // warpgroups that share a tile
   constexpr int m64 = tile::m / (64 * sharers);  // tiles of 64 rows, and sets of partial sums of 8-bit floats
@@ -221,9 +256,13 @@ constexpr gemm_mistake mistake_of_hopper() {
   else if constexpr (tile::n % 16 != 0 || wide_n > 256 || wide_n < 16) return hopper_n;
   else if constexpr (tile::k * bytes != 128) return hopper_k;
   else if constexpr (sums * wide_n / 2 > 192) return hopper_registers;
-  else if constexpr (cm < 1 || cn < 1 || cm * cn > 8 || (Arguments::b_major == major::mn && tile::n % panel != 0)) return hopper_boxes;
-  else if constexpr (a_boxes % cn != 0 || products * b_boxes % cm != 0 || tile::m % (8 * a_boxes) != 0 || tile::n % (8 * b_boxes) != 0) return hopper_boxes;
-  else if constexpr (Arguments::a_major == major::k && tile::m / a_boxes > 256) return hopper_boxes;  // TMA's boxes have at most 256 rows
+  else if constexpr (cm < 1 || cn < 1 || cm * cn > 8 || (Arguments::b_major == major::mn && tile::n % panel != 0))
+    return hopper_boxes;
+  else if constexpr (a_boxes % cn != 0 || products * b_boxes % cm != 0 || tile::m % (8 * a_boxes) != 0 ||
+                     tile::n % (8 * b_boxes) != 0)
+    return hopper_boxes;
+  else if constexpr (Arguments::a_major == major::k && tile::m / a_boxes > 256)
+    return hopper_boxes;  // TMA's boxes have at most 256 rows
   else {
     using schedule = warp_specialized_schedule<hopper_program<Arguments, Config, Where>, Config::slots>;
     if constexpr (sizeof(typename schedule::shared) + 1024 > 232448) return shared_memory;
@@ -234,7 +273,8 @@ constexpr gemm_mistake mistake_of_hopper() {
 
 template <class Config, class Arguments>
 constexpr gemm_mistake mistake_of_config() {
-  using where = std::conditional_t<std::is_same_v<typename decltype(Arguments::a)::space, host_space>, on_host, on_device>;
+  using where =
+      std::conditional_t<std::is_same_v<typename decltype(Arguments::a)::space, host_space>, on_host, on_device>;
   if constexpr (is_automatic_v<Config>) return gemm_mistake::none;
   else if constexpr (!is_config_v<Config>) return gemm_mistake::not_a_config;
   else if constexpr (!Config::known) return gemm_mistake::options;

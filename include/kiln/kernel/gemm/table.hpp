@@ -1,6 +1,6 @@
 #pragma once
-/// The configurations that a default call compiles, by element type and executor, each with its reason. Rates and overheads
-/// are measured on an H200 (docs/results), at about 1.7 GHz under load.
+/// The configurations that a default call compiles, by element type and executor, each with its reason. Rates and
+/// overheads are measured on an H200 (docs/results), at about 1.7 GHz under load.
 #include <kiln/core/architectures.hpp>
 #include <kiln/kernel/gemm/arguments.hpp>
 #include <kiln/kernel/gemm/choose.hpp>
@@ -25,14 +25,16 @@ constexpr table<A..., B...> operator+(table<A...>, table<B...>) {
 
 /// Elements of K whose bytes fill the 128 of a swizzled row.
 template <class Arguments>
-inline constexpr int row_of_k = 128 / static_cast<int>(min_of(sizeof(typename Arguments::a_type), sizeof(typename Arguments::b_type)));
+inline constexpr int row_of_k = 128 / static_cast<int>(min_of(sizeof(typename Arguments::a_type),
+                                                              sizeof(typename Arguments::b_type)));
 
 template <class T>
 inline constexpr bool is_fp8_v = std::is_same_v<T, e4m3> || std::is_same_v<T, e5m2>;
 
 template <class Arguments>
 inline constexpr bool sm80_multiplies = std::is_same_v<typename Arguments::a_type, typename Arguments::b_type> &&
-                                        sizeof(typename Arguments::a_type) <= 2 && !is_fp8_v<typename Arguments::a_type> &&
+                                        sizeof(typename Arguments::a_type) <= 2 &&
+                                        !is_fp8_v<typename Arguments::a_type> &&
                                         !std::is_same_v<typename Arguments::a_type, std::uint8_t>;
 
 /// Types and majors that Hopper's instructions take.
@@ -40,33 +42,40 @@ template <class Arguments>
 inline constexpr bool hopper_multiplies = [] {
   using a = typename Arguments::a_type;
   using b = typename Arguments::b_type;
-  constexpr bool types = (std::is_same_v<a, b> && (std::is_same_v<a, f16> || std::is_same_v<a, bf16> || std::is_same_v<a, std::int8_t>)) ||
-                         (is_fp8_v<a> && is_fp8_v<b>);
+  constexpr bool types =
+      (std::is_same_v<a, b> && (std::is_same_v<a, f16> || std::is_same_v<a, bf16> || std::is_same_v<a, std::int8_t>)) ||
+      (is_fp8_v<a> && is_fp8_v<b>);
   constexpr bool majors = Arguments::a_major != major::none && Arguments::b_major != major::none;
   constexpr bool both_k = Arguments::a_major == major::k && Arguments::b_major == major::k;
   return types && majors && (sizeof(a) == 2 || both_k);
 }();
 
-/// Whether this build makes code for compute capability 9.0 at all. Whether it is code for 9.0a, the kernel tells at run time.
+/// Whether this build makes code for compute capability 9.0 at all. Whether it is code for 9.0a, the kernel tells at
+/// run time.
 inline constexpr bool builds_for_hopper = architectures(900, 901) > 0;
 
 /// Whether it makes code for nothing else, so that other kernels serve only what Hopper's cannot.
 inline constexpr bool builds_only_for_hopper = builds_for_hopper && architectures(900, 901) == architectures();
 
-/// Pairs of blocks along M share the loads of B, so that two tiles of rows read it once. Rates and overheads are fitted to the
-/// times of whole problems (docs/results), so they hold what the model leaves out: a card at its power limit, waves that drift.
+/// Pairs of blocks along M share the loads of B, so that two tiles of rows read it once. Rates and overheads are fitted
+/// to the times of whole problems (docs/results), so they hold what the model leaves out: a card at its power limit,
+/// waves that drift.
 template <class Arguments, class Accumulation>
 constexpr auto hopper_configurations() {
   constexpr int k = row_of_k<Arguments>;
   if constexpr (!builds_for_hopper || !hopper_multiplies<Arguments>) {
     return table<>{};
   } else if constexpr (is_fp8_v<typename Arguments::a_type> && Arguments::products == 2) {
-    return table<entry<config<tile<128, 64, k>, stages<6>, cluster<2>, warp_specialized, Accumulation>, 1, 1570, 1750>>{};
+    return table<
+        entry<config<tile<128, 64, k>, stages<6>, cluster<2>, warp_specialized, Accumulation>, 1, 1570, 1750>>{};
   } else if constexpr (is_fp8_v<typename Arguments::a_type>) {
-    // Promoted, two sets of partial sums and the sums fill the registers, so 128 columns are the most that promote beside products.
-    using large = std::conditional_t<std::is_same_v<Accumulation, promoted>,
-                                     entry<config<tile<128, 128, k>, stages<6>, cluster<2>, warp_specialized, Accumulation>, 1, 1570, 1750>,
-                                     entry<config<tile<128, 128, k>, stages<6>, cluster<2>, ping_pong, warp_specialized, Accumulation>, 1, 1530, 250>>;
+    // Promoted, two sets of partial sums and the sums fill the registers, so 128 columns are the most that promote
+    // beside products.
+    using large = std::conditional_t<
+        std::is_same_v<Accumulation, promoted>,
+        entry<config<tile<128, 128, k>, stages<6>, cluster<2>, warp_specialized, Accumulation>, 1, 1570, 1750>,
+        entry<config<tile<128, 128, k>, stages<6>, cluster<2>, ping_pong, warp_specialized, Accumulation>, 1, 1530,
+              250>>;
     return table<large,
                  // As below.
                  entry<config<tile<128, 144, k>, stages<5>, cluster<2>, warp_specialized, Accumulation>, 1, 1550, 2000>,
@@ -79,7 +88,8 @@ constexpr auto hopper_configurations() {
     // A box of B that runs along N holds 64 columns, and an odd number of them does not share out over two blocks.
     constexpr bool along_n = Arguments::b_major == major::mn;
     // A group multiplies while the other finishes: epilogues cost little, and waves are short.
-    using large = table<entry<config<tile<128, 128, k>, stages<6>, cluster<2>, ping_pong, warp_specialized>, 1, 1670, 300>>;
+    using large =
+        table<entry<config<tile<128, 128, k>, stages<6>, cluster<2>, ping_pong, warp_specialized>, 1, 1670, 300>>;
     // Two rows of blocks or fewer, and enough columns for all multiprocessors; M up to 128 leaves no second block.
     using few_rows = table<entry<config<tile<128, 64, k>, stages<8>, warp_specialized>, 1, 1020, 2500>>;
     if constexpr (along_n) return large{} + few_rows{};
@@ -93,25 +103,34 @@ constexpr auto hopper_configurations() {
 
 /// One warp and one slot: the host pays for every lane it loops over, and gains nothing from depth.
 template <class Arguments>
-using host_configuration = table<entry<config<tile<32, 32, row_of_k<Arguments>>, warp_tile<32, 32>, serial, instructions::simt>, 1, 1, 0>>;
+using host_configuration =
+    table<entry<config<tile<32, 32, row_of_k<Arguments>>, warp_tile<32, 32>, serial, instructions::simt>, 1, 1, 0>>;
 
 // With two products a warp holds two accumulators for each column, so the tile is half as wide.
 /// Small tiles, so that a few rows or few tiles still reach all multiprocessors.
 template <class Arguments, int K = row_of_k<Arguments>, int Half = Arguments::products>
-using compact_ring = table<entry<config<tile<64, 64 / Half, K>, warp_tile<32, 32 / Half>, stages<3>, multistage, instructions::sm80>, 3, 650, 2500>>;
+using compact_ring =
+    table<entry<config<tile<64, 64 / Half, K>, warp_tile<32, 32 / Half>, stages<3>, multistage, instructions::sm80>, 3,
+                650, 2500>>;
 /// Four warps of 64 x 64, the most products for a byte of shared memory; two blocks hide each other's waits.
 template <class Arguments, int K = row_of_k<Arguments>, int Half = Arguments::products>
-using large_ring = table<entry<config<tile<128, 128 / Half, K>, warp_tile<64, 64 / Half>, stages<3>, multistage, instructions::sm80>, 2, 950, 4000>>;
+using large_ring =
+    table<entry<config<tile<128, 128 / Half, K>, warp_tile<64, 64 / Half>, stages<3>, multistage, instructions::sm80>,
+                2, 950, 4000>>;
 template <class Arguments, int K = row_of_k<Arguments>, int Half = Arguments::products>
 using scalar_rings =
-    table<entry<config<tile<128, 128 / Half, K>, warp_tile<64, 32 / Half>, stages<(K == 32 ? 3 : 2)>, multistage, instructions::simt>, 1, 100, 3000>,
+    table<entry<config<tile<128, 128 / Half, K>, warp_tile<64, 32 / Half>, stages<(K == 32 ? 3 : 2)>, multistage,
+                       instructions::simt>,
+                1, 100, 3000>,
           entry<config<tile<32, 64, K>, warp_tile<16, 32>, stages<2>, multistage, instructions::simt>, 3, 70, 1500>>;
 
 template <class Arguments, bool OnHost, class Accumulation>
 constexpr auto configurations() {
   if constexpr (OnHost) return host_configuration<Arguments>{};
-  else if constexpr (!sm80_multiplies<Arguments>) return hopper_configurations<Arguments, Accumulation>() + scalar_rings<Arguments>{};
-  else if constexpr (builds_only_for_hopper && hopper_multiplies<Arguments>) return hopper_configurations<Arguments, Accumulation>() + compact_ring<Arguments>{};
+  else if constexpr (!sm80_multiplies<Arguments>)
+    return hopper_configurations<Arguments, Accumulation>() + scalar_rings<Arguments>{};
+  else if constexpr (builds_only_for_hopper && hopper_multiplies<Arguments>)
+    return hopper_configurations<Arguments, Accumulation>() + compact_ring<Arguments>{};
   else return hopper_configurations<Arguments, Accumulation>() + large_ring<Arguments>{} + compact_ring<Arguments>{};
 }
 

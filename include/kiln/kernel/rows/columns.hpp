@@ -213,8 +213,8 @@ status run_columns(const host_executor& ex, trace::launch_record record, const o
 #if defined(__CUDACC__)
 inline namespace KILN_ABI {
 
-/// With more than the 64 registers that two blocks leave, the compiler issues all loads of a batch before the first sum;
-/// 32768 rows of 1024 bf16 then took 1.3 times as long on an H200.
+/// With more than the 64 registers that two blocks leave, the compiler issues all loads of a batch before the first
+/// sum; 32768 rows of 1024 bf16 then took 1.3 times as long on an H200.
 template <class Program>
 __global__ void __launch_bounds__(Program::threads, 2) columns_kernel(const __grid_constant__ Program program) {
   __shared__ typename Program::storage shared;

@@ -193,9 +193,9 @@ struct weight_and_bias_lines {
   }
 };
 
-/// y = (x - mean) / sqrt(variance + epsilon) * weight + bias. Values are measured from one of the row, so that a mean far
-/// from zero costs no digits: one for each thread that holds a part of it, else the row's first, and the variance is that
-/// of a second pass.
+/// y = (x - mean) / sqrt(variance + epsilon) * weight + bias. Values are measured from one of the row, so that a mean
+/// far from zero costs no digits: one for each thread that holds a part of it, else the row's first, and the variance
+/// is that of a second pass.
 template <class X, class W, class B, class Y>
 struct layer_norm_program {
   using held = X;

@@ -4,11 +4,12 @@
 
 namespace kiln::rows {
 
-/// x / scale as division rounds it, for quotients that are going to be codes: to 16-bit x (`Short`) and any positive scale the
-/// same number in four instructions instead of a dozen and a branch. A product with the reciprocal is at most 1.5 units
-/// in the last place off; one step of Markstein's (IBM Journal 34-1, 1990) makes it right for all 2^23 fractions of a
-/// scale and all those of f16 and bf16, which have been tried; a second one for those of float. Scales far from one,
-/// and values with them, are moved by a power of two; quotients below 2^-20 may be off by more, but no code can tell.
+/// x / scale as division rounds it, for quotients that are going to be codes: to 16-bit x (`Short`) and any positive
+/// scale the same number in four instructions instead of a dozen and a branch. A product with the reciprocal is at
+/// most 1.5 units in the last place off; one step of Markstein's (IBM Journal 34-1, 1990) makes it right for all 2^23
+/// fractions of a scale and all those of f16 and bf16, which have been tried; a second one for those of float. Scales
+/// far from one, and values with them, are moved by a power of two; quotients below 2^-20 may be off by more, but no
+/// code can tell.
 class quotient {
  public:
   KILN_FN explicit quotient(float scale) : scale_(scale) {
