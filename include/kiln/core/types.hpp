@@ -58,8 +58,8 @@ KILN_FN constexpr index_t box_size(const index_t* extents, int rank) {
   return n;
 }
 
-/// The same number, of which the device compiler knows nothing: what is computed from it stays where it is written, and does
-/// not wait in registers from before the loop around it.
+/// The same number, of which the device compiler knows nothing: what is computed from it stays where it is written, and
+/// does not wait in registers from before the loop around it.
 KILN_FN int here(int x) {
 #if defined(__CUDA_ARCH__)
   asm volatile("" : "+r"(x));

@@ -1,8 +1,8 @@
 #pragma once
 /// Activation functions of one float, for epilogues, row kernels and functors of one's own.
 ///
-/// Both executors run the same formula without a branch; on the device 2^x and 1/x are the approximate instructions (PTX ISA:
-/// ex2.approx.ftz, relative error 2^-22.5; rcp.approx.ftz, 1 ulp). NaN gives NaN.
+/// Both executors run the same formula without a branch; on the device 2^x and 1/x are the approximate instructions
+/// (PTX ISA: ex2.approx.ftz, relative error 2^-22.5; rcp.approx.ftz, 1 ulp). NaN gives NaN.
 ///
 /// | function   | instructions (sm_90) | of these ex2, rcp | relative error at most    |
 /// |------------|----------------------|-------------------|---------------------------|
@@ -13,8 +13,8 @@
 /// | gelu (erf) | 16                   | 2                 | 1.5e-6 + 7e-8 x^2         |
 /// | tanh       | 13                   | 2                 | 7e-7                      |
 ///
-/// The second term is the rounding of the exponential's argument, of the size of what rounding x itself does to the result:
-/// at x = -6 gelu is right to 4e-6, gelu_tanh to 6e-6. Results below 1e-36 may become 0.
+/// The second term is the rounding of the exponential's argument, of the size of what rounding x itself does to the
+/// result: at x = -6 gelu is right to 4e-6, gelu_tanh to 6e-6. Results below 1e-36 may become 0.
 #include <cmath>
 #include <cstdint>
 

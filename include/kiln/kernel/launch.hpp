@@ -20,13 +20,14 @@ struct launch_shape {
   int block = 128;             ///< threads; blocks have one dimension
   index_t shared_bytes = 0;      ///< dynamic shared memory of a block
   int cluster = 1;             ///< blocks of a cluster, along x
-  /// Programmatic dependent launch: the kernel may begin while the one before it in the stream runs, and waits for it itself.
+  /// Programmatic dependent launch: the kernel may begin while the one before it in the stream runs, and waits for it
+  /// itself.
   bool overlaps_previous = false;
 };
 
 namespace detail {
-/// Whether all code of this build is for GPUs that have the library's instructions. A template, so that it is asked only
-/// where something is launched.
+/// Whether all code of this build is for GPUs that have the library's instructions. A template, so that it is asked
+/// only where something is launched.
 template <class...>
 inline constexpr bool builds_for_8_0 = architectures(0, 800) == 0;
 }  // namespace detail
@@ -53,7 +54,8 @@ template <class... Parameters>
 status launch(const device& ex, const char* name, void (*kernel)(Parameters...), const launch_shape& shape,
               const std::type_identity_t<Parameters>&... arguments) {
   static_assert(detail::builds_for_8_0<Parameters...>,
-                "the device executor needs code for sm_80 or newer, and this file is compiled for an older GPU, too (nvcc's own default may be "
+                "the device executor needs code for sm_80 or newer, and this file is compiled for an older GPU, too "
+                "(nvcc's own default may be "
                 "one): pass -arch=sm_80, -arch=sm_90a or newer; in CMake set CMAKE_CUDA_ARCHITECTURES");
   const index_t x = shape.grid[0], y = shape.grid[1], z = shape.grid[2];
   if (x < 0 || y < 0 || z < 0 || x > max_grid_x || y > max_grid_yz || z > max_grid_yz)

@@ -1,8 +1,9 @@
 #pragma once
 /// Filling a shared tile from a matrix in memory, by all threads of a block. Elements outside the matrix become zero.
 ///
-/// Where the matrix's unit axis is the tile's contiguous axis and its rows are aligned to 16 bytes, the copies are cp.async of
-/// 16 bytes; aligned to 4, and for elements of 4 bytes anywhere, of 4. Everything else goes element by element through registers.
+/// Where the matrix's unit axis is the tile's contiguous axis and its rows are aligned to 16 bytes, the copies are
+/// cp.async of 16 bytes; aligned to 4, and for elements of 4 bytes anywhere, of 4. Everything else goes element by
+/// element through registers.
 #include <kiln/arch/sm80.hpp>
 #include <kiln/tile/shared_tile.hpp>
 #include <kiln/view/tensor.hpp>
@@ -29,12 +30,13 @@ KILN_FN void load_tile(Block block, Tile& to, const tensor<T, 2, S, U>& from, in
   if constexpr (U == 1) {
     if (vectors) {
       constexpr int rows_a_pass = Block::threads / chunks_of_row;
-      static_assert(rows_a_pass > 0 && Tile::rows % rows_a_pass == 0, "load_tile: the block's threads cover whole rows of the tile");
+      static_assert(rows_a_pass > 0 && Tile::rows % rows_a_pass == 0,
+                    "load_tile: the block's threads cover whole rows of the tile");
       const index_t lines = from.extents[0] - line;
       const index_t step = rows_a_pass * from.strides[0];
       if (lines >= Tile::rows && from.extents[1] - col >= Tile::cols && rows_a_pass % 8 == 0) {
-        // A box inside the matrix, as nearly all are: a whole number of 8 rows on, the swizzle is the same, so both addresses
-        // step by constants.
+        // A box inside the matrix, as nearly all are: a whole number of 8 rows on, the swizzle is the same, so both
+        // addresses step by constants.
         block.each([&](int thread) {
           const int row = thread / chunks_of_row, first = thread % chunks_of_row * per_chunk;
           const T* source = from.data + (line + row) * from.strides[0] + col + first;
@@ -48,7 +50,8 @@ KILN_FN void load_tile(Block block, Tile& to, const tensor<T, 2, S, U>& from, in
       block.each([&](int thread) {
         const int first = thread % chunks_of_row * per_chunk;
         const index_t left = from.extents[1] - col - first;
-        const int valid = left <= 0 ? 0 : (left < per_chunk ? static_cast<int>(left) : per_chunk) * static_cast<int>(sizeof(T));
+        const int valid =
+            left <= 0 ? 0 : (left < per_chunk ? static_cast<int>(left) : per_chunk) * static_cast<int>(sizeof(T));
         const T* source = from.data + (line + thread / chunks_of_row) * from.strides[0] + col + first;
         KILN_NO_UNROLL
         for (int row = thread / chunks_of_row; row < Tile::rows; row += rows_a_pass, source += step) {
@@ -68,11 +71,15 @@ KILN_FN void load_tile(Block block, Tile& to, const tensor<T, 2, S, U>& from, in
     block.each([&](int thread) {
       KILN_NO_UNROLL
       for (int e = thread; e < Tile::rows * words_of_row; e += Block::threads) {
-        const int row = along_rows ? e % Tile::rows : e / words_of_row, c = (along_rows ? e / Tile::rows : e % words_of_row) * n;
+        const int row = along_rows ? e % Tile::rows : e / words_of_row,
+                  c = (along_rows ? e / Tile::rows : e % words_of_row) * n;
         const index_t left = from.extents[1] - col - c;
         const bool inside = line + row < from.extents[0] && left > 0;
         const T* source = inside ? from.data + (line + row) * from.stride(0) + (col + c) * from.stride(1) : from.data;
-        sm80::cp_async<4>(block, thread, to.address(row, c), source, !inside ? 0 : left < n ? static_cast<int>(left) * static_cast<int>(sizeof(T)) : 4);
+        sm80::cp_async<4>(block, thread, to.address(row, c), source,
+                          !inside    ? 0
+                          : left < n ? static_cast<int>(left) * static_cast<int>(sizeof(T))
+                                     : 4);
       }
     });
   };
@@ -86,9 +93,10 @@ KILN_FN void load_tile(Block block, Tile& to, const tensor<T, 2, S, U>& from, in
         return;
       }
     }
-    // Through registers, a few elements at a time: one alone would wait for memory each time, many take too many registers. A
-    // thread keeps its place along the unit axis and steps over lines.
-    constexpr int along = along_rows ? Tile::rows : Tile::cols, lines = along_rows ? Tile::cols : Tile::rows, at_once = 4;
+    // Through registers, a few elements at a time: one alone would wait for memory each time, many take too many
+    // registers. A thread keeps its place along the unit axis and steps over lines.
+    constexpr int along = along_rows ? Tile::rows : Tile::cols, lines = along_rows ? Tile::cols : Tile::rows,
+                  at_once = 4;
     constexpr int wide = along < Block::threads ? along : Block::threads, lines_a_pass = Block::threads / wide;
     block.each([&](int thread) {
       const int first = thread / wide;
@@ -98,7 +106,9 @@ KILN_FN void load_tile(Block block, Tile& to, const tensor<T, 2, S, U>& from, in
         const index_t row = line + (along_rows ? place : first), c = col + (along_rows ? first : place);
         const index_t left = from.extents[along_rows ? 1 : 0] - (along_rows ? c : row);
         const bool inside = along_rows ? row < from.extents[0] : c < from.extents[1];
-        const int last = !inside || left <= 0 ? 0 : left < lines ? first + static_cast<int>(left) : lines;  // line behind the matrix
+        const int last = !inside || left <= 0 ? 0
+                         : left < lines       ? first + static_cast<int>(left)
+                                              : lines;  // line behind the matrix
         const T* source = from.data + row * from.stride(0) + c * from.stride(1);
         const index_t step = lines_a_pass * from.stride(along_rows ? 1 : 0);
         KILN_NO_UNROLL
@@ -109,7 +119,9 @@ KILN_FN void load_tile(Block block, Tile& to, const tensor<T, 2, S, U>& from, in
           KILN_UNROLL
           for (int i = 0; i < at_once; ++i) {
             const int at = l + i * lines_a_pass;
-            if (at < lines) to.template store<1>(block, thread, along_rows ? place : at, along_rows ? at : place, vec<value, 1>{{x[i]}});
+            if (at < lines)
+              to.template store<1>(block, thread, along_rows ? place : at, along_rows ? at : place,
+                                   vec<value, 1>{{x[i]}});
           }
         }
       }

@@ -1,5 +1,5 @@
-// Pinned configurations for Hopper: on the host under watch, with roles and copies in kind and unkind orders; on a GPU of
-// compute capability 9.0 as they are.
+// Pinned configurations for Hopper: on the host under watch, with roles and copies in kind and unkind orders; on a GPU
+// of compute capability 9.0 as they are.
 #include <kiln/arch/host/driver.hpp>
 
 #include "tests/kernel/gemm/problem.hpp"
@@ -22,7 +22,9 @@ constexpr std::initializer_list<product_extents> few = {{1, 1, 1, 1}, {200, 200,
 template <class Ta, class Tb, class Out, int UnitA, int UnitB, class Config, class Fixture>
 void expect_all_orders(Fixture& test, std::uint64_t seed) {
   const auto ex = watched(test.executor());
-  const auto run = [&](const auto& with, std::uint64_t s) { expect_pinned<Ta, Tb, Out, UnitA, UnitB, Config>(test, with, few, seed + s, true); };
+  const auto run = [&](const auto& with, std::uint64_t s) {
+    expect_pinned<Ta, Tb, Out, UnitA, UnitB, Config>(test, with, few, seed + s, true);
+  };
   run(ex, 0);
   if constexpr (std::decay_t<decltype(ex)>::on_host) {
     run(ex.with_order(order::late), 100);
@@ -32,40 +34,53 @@ void expect_all_orders(Fixture& test, std::uint64_t seed) {
 }
 
 TYPED_TEST(gemm_warp_specialized, f16_rows_times_columns) {
-  expect_all_orders<f16, f16, f16, by_rows, by_columns, config<tile<128, 64, 64>, stages<3>, warp_specialized>>(*this, 51);
+  expect_all_orders<f16, f16, f16, by_rows, by_columns, config<tile<128, 64, 64>, stages<3>, warp_specialized>>(*this,
+                                                                                                                51);
 }
 TYPED_TEST(gemm_warp_specialized, bf16_columns_times_rows_in_clusters) {
-  expect_all_orders<bf16, bf16, float, by_columns, by_rows, config<tile<128, 128, 64>, stages<2>, cluster<2>, warp_specialized>>(*this, 52);
+  expect_all_orders<bf16, bf16, float, by_columns, by_rows,
+                    config<tile<128, 128, 64>, stages<2>, cluster<2>, warp_specialized>>(*this, 52);
 }
 TYPED_TEST(gemm_warp_specialized, bf16_rows_times_columns_in_clusters) {
-  expect_all_orders<bf16, bf16, bf16, by_rows, by_columns, config<tile<128, 32, 64>, stages<4>, cluster<2>, warp_specialized>>(*this, 53);
+  expect_all_orders<bf16, bf16, bf16, by_rows, by_columns,
+                    config<tile<128, 32, 64>, stages<4>, cluster<2>, warp_specialized>>(*this, 53);
 }
 TYPED_TEST(gemm_warp_specialized, tiles_of_256_rows) {
-  expect_all_orders<f16, f16, float, by_rows, by_rows, config<tile<256, 64, 64>, stages<2>, warp_specialized>>(*this, 54);
+  expect_all_orders<f16, f16, float, by_rows, by_rows, config<tile<256, 64, 64>, stages<2>, warp_specialized>>(*this,
+                                                                                                               54);
 }
 TYPED_TEST(gemm_warp_specialized, tiles_in_turns) {
-  expect_all_orders<f16, f16, f16, by_rows, by_columns, config<tile<64, 64, 64>, stages<3>, ping_pong, warp_specialized>>(*this, 57);
+  expect_all_orders<f16, f16, f16, by_rows, by_columns,
+                    config<tile<64, 64, 64>, stages<3>, ping_pong, warp_specialized>>(*this, 57);
 }
 TYPED_TEST(gemm_warp_specialized, tiles_in_turns_in_clusters) {
-  expect_all_orders<bf16, bf16, float, by_rows, by_columns, config<tile<64, 32, 64>, stages<2>, cluster<2>, ping_pong, warp_specialized>>(*this, 58);
+  expect_all_orders<bf16, bf16, float, by_rows, by_columns,
+                    config<tile<64, 32, 64>, stages<2>, cluster<2>, ping_pong, warp_specialized>>(*this, 58);
 }
 TYPED_TEST(gemm_warp_specialized, int8) {
-  expect_all_orders<std::int8_t, std::int8_t, std::int32_t, by_rows, by_columns, config<tile<128, 64, 128>, stages<2>, warp_specialized>>(*this, 55);
+  expect_all_orders<std::int8_t, std::int8_t, std::int32_t, by_rows, by_columns,
+                    config<tile<128, 64, 128>, stages<2>, warp_specialized>>(*this, 55);
 }
 /// Widths that are no multiple of 64, over two tiles: what one tile stores must end where the next begins.
 TYPED_TEST(gemm_warp_specialized, widths_between_the_powers_of_two) {
-  expect_all_orders<bf16, bf16, bf16, by_rows, by_columns, config<tile<128, 96, 64>, stages<2>, warp_specialized>>(*this, 59);
-  expect_all_orders<bf16, bf16, std::int8_t, by_rows, by_columns, config<tile<128, 96, 64>, stages<2>, warp_specialized>>(*this, 60);
-  expect_all_orders<f16, f16, float, by_rows, by_columns, config<tile<128, 160, 64>, stages<2>, cluster<2>, warp_specialized>>(*this, 61);
+  expect_all_orders<bf16, bf16, bf16, by_rows, by_columns, config<tile<128, 96, 64>, stages<2>, warp_specialized>>(
+      *this, 59);
+  expect_all_orders<bf16, bf16, std::int8_t, by_rows, by_columns,
+                    config<tile<128, 96, 64>, stages<2>, warp_specialized>>(*this, 60);
+  expect_all_orders<f16, f16, float, by_rows, by_columns,
+                    config<tile<128, 160, 64>, stages<2>, cluster<2>, warp_specialized>>(*this, 61);
 }
 TYPED_TEST(gemm_warp_specialized, floats_of_8_bits_promoted) {
-  expect_all_orders<e4m3, e5m2, bf16, by_rows, by_columns, config<tile<128, 64, 128>, stages<2>, warp_specialized>>(*this, 56);
+  expect_all_orders<e4m3, e5m2, bf16, by_rows, by_columns, config<tile<128, 64, 128>, stages<2>, warp_specialized>>(
+      *this, 56);
 }
 
 // A store whose rows run down the columns, which TMA cannot take.
 TYPED_TEST(gemm_warp_specialized, results_by_columns) {
   using pinned = config<tile<128, 64, 64>, stages<3>, warp_specialized>;
-  expect_product<f16, f16, f16, by_rows, by_rows, by_columns, pinned>(*this, watched(this->executor()), TypeParam::on_host ? product_extents{138, 40, 64} : product_extents{1638, 768, 256}, 7, {});
+  expect_product<f16, f16, f16, by_rows, by_rows, by_columns, pinned>(
+      *this, watched(this->executor()),
+      TypeParam::on_host ? product_extents{138, 40, 64} : product_extents{1638, 768, 256}, 7, {});
 }
 
 /// Small integers are exact however few bits the units keep.
@@ -76,7 +91,8 @@ void expect_exact_small_integers(Fixture& test) {
   const auto a = small_integers<e4m3>(m * k, 1, -2, 2), b = small_integers<e4m3>(n * k, 2, -2, 2);
   auto &da = test.template input<e4m3>(a), &db = test.template input<e4m3>(b);
   auto& d = test.template output<float>(m * n);
-  const status s = gemm<Config>(test.executor(), view_on<E>(da.data(), m, k), transposed(view_on<E>(db.data(), n, k)), store(view_on<E>(d.data(), m, n), acc));
+  const status s = gemm<Config>(test.executor(), view_on<E>(da.data(), m, k), transposed(view_on<E>(db.data(), n, k)),
+                                store(view_on<E>(d.data(), m, n), acc));
   ASSERT_TRUE(s.ok()) << s.message();
   const auto result = d.values();
   for (std::size_t i = 0; i < m; ++i)
@@ -90,7 +106,9 @@ void expect_exact_small_integers(Fixture& test) {
 TYPED_TEST(gemm_warp_specialized, fast_accumulation_is_exact_for_small_integers) {
   expect_exact_small_integers<config<tile<128, 64, 128>, stages<2>, fast_accumulation, warp_specialized>>(*this);
 }
-TYPED_TEST(gemm_warp_specialized, a_choice_with_fast_accumulation) { expect_exact_small_integers<automatic_with<fast_accumulation>>(*this); }
+TYPED_TEST(gemm_warp_specialized, a_choice_with_fast_accumulation) {
+  expect_exact_small_integers<automatic_with<fast_accumulation>>(*this);
+}
 
 /// A pinned configuration has no slower one behind it: what TMA cannot copy is a status that says what is needed.
 TYPED_TEST(gemm_warp_specialized, operands_that_tma_cannot_copy_are_refused) {
@@ -104,10 +122,14 @@ TYPED_TEST(gemm_warp_specialized, operands_that_tma_cannot_copy_are_refused) {
   };
   const auto b = transposed(view_on<E>(a.data(), 32, 32));
   const auto sink = store(view_on<E>(d.data(), 32, 32), acc);
-  expect(gemm<pinned>(this->executor(), pitched(view_on<E>(a.data(), 32, 32), 33), b, sink), errc::bad_stride, {"`a`", "66", "16"});
+  expect(gemm<pinned>(this->executor(), pitched(view_on<E>(a.data(), 32, 32), 33), b, sink), errc::bad_stride,
+         {"`a`", "66", "16"});
   expect(gemm<pinned>(this->executor(), view_on<E>(a.data() + 1, 32, 32), b, sink), errc::bad_alignment, {"`a`", "16"});
-  expect(gemm<pinned>(this->executor(), view_on<E>(a.data(), 32, 32), transposed(view_on<E>(a.data() + 4, 32, 32)), sink), errc::bad_alignment, {"`b`", "16"});
-  expect(gemm<pinned>(this->executor(), view_on<E>(a.data(), 32, 0), transposed(view_on<E>(a.data(), 32, 0)), sink), errc::bad_shape, {"k = 0"});
+  expect(
+      gemm<pinned>(this->executor(), view_on<E>(a.data(), 32, 32), transposed(view_on<E>(a.data() + 4, 32, 32)), sink),
+      errc::bad_alignment, {"`b`", "16"});
+  expect(gemm<pinned>(this->executor(), view_on<E>(a.data(), 32, 0), transposed(view_on<E>(a.data(), 32, 0)), sink),
+         errc::bad_shape, {"k = 0"});
   EXPECT_TRUE(d.untouched());
   EXPECT_TRUE(gemm<pinned>(this->executor(), view_on<E>(a.data(), 32, 32), b, sink).ok());
 }

@@ -25,15 +25,16 @@ constexpr bool has_pairs(const tensor<T, 4, S, no_unit>& v) {
   return reinterpret_cast<std::uintptr_t>(v.data) % (2 * sizeof(T)) == 0;
 }
 
-/// Row r of the tile becomes the `cols` elements at `line(r)`, `step` apart, then zeros; a null line becomes zeros. A tile of
-/// floats takes narrower elements widened. With `vectors` (lines of 16-byte multiples) an access takes 16 bytes of the wider
-/// type: cp.async with `Async`, to be committed and waited for. Without `Padding` columns that lie a whole access behind the
-/// line's end are left as they are.
+/// Row r of the tile becomes the `cols` elements at `line(r)`, `step` apart, then zeros; a null line becomes zeros. A
+/// tile of floats takes narrower elements widened. With `vectors` (lines of 16-byte multiples) an access takes 16 bytes
+/// of the wider type: cp.async with `Async`, to be committed and waited for. Without `Padding` columns that lie a whole
+/// access behind the line's end are left as they are.
 template <bool Async, bool Padding, class T, class Block, class Tile, class Line>
 KILN_FN void load_lines(Block block, Tile& to, int cols, index_t step, bool vectors, Line line) {
   using value = typename Tile::value_type;
   static_assert(!Async || std::is_same_v<T, value>, "cp.async copies bytes as they are");
-  constexpr int width = 16 / static_cast<int>(sizeof(T) > sizeof(value) ? sizeof(T) : sizeof(value)), chunks_of_tile = Tile::cols / width;
+  constexpr int width = 16 / static_cast<int>(sizeof(T) > sizeof(value) ? sizeof(T) : sizeof(value)),
+                chunks_of_tile = Tile::cols / width;
   const int chunks_of_row = Padding ? chunks_of_tile : ceil_div(cols, width);
   const int chunks = Tile::rows * chunks_of_row;
   block.each([&](int thread) {
@@ -45,7 +46,8 @@ KILN_FN void load_lines(Block block, Tile& to, int cols, index_t step, bool vect
       if constexpr (Async) {
         if (vectors) {
           void* at = to.address(row, first);
-          sm80::cp_async<16>(block, thread, at, valid > 0 ? static_cast<const void*>(from + first) : at, valid * static_cast<int>(sizeof(T)));
+          sm80::cp_async<16>(block, thread, at, valid > 0 ? static_cast<const void*>(from + first) : at,
+                             valid * static_cast<int>(sizeof(T)));
           continue;
         }
       }

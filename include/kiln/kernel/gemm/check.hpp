@@ -8,8 +8,8 @@
 
 namespace kiln::detail {
 
-/// One operand [batch, rows, cols]: extents, address, and rows that do not run into each other. It is not looked at where
-/// the result has no elements (`unread`).
+/// One operand [batch, rows, cols]: extents, address, and rows that do not run into each other. It is not looked at
+/// where the result has no elements (`unread`).
 template <class V>
 status check_operand(const V& v, const char* name, bool unread) {
   constexpr const char* counted[] = {" matrices", " rows", " columns"};

@@ -1,9 +1,10 @@
 #pragma once
 /// From a warpgroup's accumulators to the sinks on Hopper.
 ///
-/// Stores whose rows are 16-byte aligned leave by TMA: the group writes 64 rows of up to 128 bytes into one of two buffers, or 128 rows
-/// into both, one thread sends them off, and the group computes what comes next while they are read. Other stores, and the edges of D, go through the same buffers by hand.
-/// With a reduction among the sinks all of them take the way through staging memory, as on other architectures.
+/// Stores whose rows are 16-byte aligned leave by TMA: the group writes 64 rows of up to 128 bytes into one of two
+/// buffers, or 128 rows into both, one thread sends them off, and the group computes what comes next while they are
+/// read. Other stores, and the edges of D, go through the same buffers by hand. With a reduction among the sinks all of
+/// them take the way through staging memory, as on other architectures.
 #include <kiln/arch/sm90.hpp>
 #include <kiln/epilogue/sinks.hpp>
 #include <kiln/kernel/gemm/arguments.hpp>
@@ -27,12 +28,13 @@ struct store_maps {
   std::uint32_t usable = 0;
 };
 
-/// The map of a sink's view, in boxes of 64 rows and a panel of the pattern; whether TMA can store through it. One function for
-/// all tiles.
+/// The map of a sink's view, in boxes of 64 rows and a panel of the pattern; whether TMA can store through it. One
+/// function for all tiles.
 template <class Map, class Sink, class Arguments>
 bool make_store_map(Map& map, const Sink& sink, const Arguments& p, swizzle pattern) {
   constexpr int bytes = static_cast<int>(sizeof(typename Sink::element));
-  auto r = sm90::matrix_request("d", sink.view.data, p.m, p.n, sink.view.stride(1), 64, panel_bytes(pattern) / bytes, pattern);
+  auto r = sm90::matrix_request("d", sink.view.data, p.m, p.n, sink.view.stride(1), 64, panel_bytes(pattern) / bytes,
+                                pattern);
   r.rank = 3, r.extent[2] = p.batch, r.box[2] = 1;
   r.stride[2] = (p.batch > 1 ? sink.view.stride(0) : round_up<index_t>(p.m * sink.view.stride(1), 16)) * bytes;
   if (p.m == 1) r.stride[1] = round_up<index_t>(r.stride[1], 16);
@@ -43,7 +45,8 @@ template <class Arguments, int Rows, int Cols>
 struct hopper_finish {
   using accumulator = typename Arguments::accumulator;
   static constexpr int products = Arguments::products;
-  static constexpr int strip = Cols % (32 / products) == 0 ? 32 / products : 16;  ///< columns that a staged warp takes at a time
+  static constexpr int strip =
+      Cols % (32 / products) == 0 ? 32 / products : 16;  ///< columns that a staged warp takes at a time
   using staged = staged_finish<Arguments, wgmma_strip<strip>, 16, strip>;
 
   union alignas(1024) scratch {
@@ -57,7 +60,9 @@ struct hopper_finish {
   template <class Sink>
   static constexpr bool stored_by_rows = [] {
     if constexpr (Sink::reduces) return false;
-    else return decltype(Sink::view)::unit_axis == 2 && sizeof(typename Sink::element) <= 4 && Cols * sizeof(typename Sink::element) % 32 == 0;
+    else
+      return decltype(Sink::view)::unit_axis == 2 && sizeof(typename Sink::element) <= 4 &&
+             Cols * sizeof(typename Sink::element) % 32 == 0;
   }();
   static constexpr index_t row_parts_of_tile = Cols / strip;
   static constexpr index_t column_parts_of_group = Rows / 16;
@@ -71,17 +76,20 @@ struct hopper_finish {
       [[maybe_unused]] constexpr int i = decltype(number)::value;
       if constexpr (!reduces) {
         if constexpr (stored_by_rows<sink_type>) {
-          if (make_store_map(maps.of_sink[i], sink, p, swizzle_for<typename sink_type::element>(Cols))) maps.usable |= 1u << i;
+          if (make_store_map(maps.of_sink[i], sink, p, swizzle_for<typename sink_type::element>(Cols)))
+            maps.usable |= 1u << i;
         }
       }
     });
   }
 
-  /// `first` is the place of the group's rows in D. `sums[b]` holds rows 64 b to 64 b + 63, product after product. `parity` is the buffer
-  /// that the next store takes; it lives from tile to tile, as the last store of a tile may still be read.
+  /// `first` is the place of the group's rows in D. `sums[b]` holds rows 64 b to 64 b + 63, product after product.
+  /// `parity` is the buffer that the next store takes; it lives from tile to tile, as the last store of a tile may
+  /// still be read.
   template <class Group, class Fragments, class Where>
-  KILN_FN static void run(Group group, const Arguments& p, const store_maps<Arguments, Where>& maps, index_t batch, coord first,
-                          index_t row_part, index_t col_part, Fragments& sums, int& parity, scratch& memory, int name) {
+  KILN_FN static void run(Group group, const Arguments& p, const store_maps<Arguments, Where>& maps, index_t batch,
+                          coord first, index_t row_part, index_t col_part, Fragments& sums, int& parity,
+                          scratch& memory, int name) {
     if constexpr (reduces) {
       KILN_UNROLL
       for (int b = 0; b < Rows / 64; ++b) {
@@ -90,8 +98,11 @@ struct hopper_finish {
           KILN_UNROLL
           for (int c = 0; c < Cols / strip; ++c) {
             staged::run(
-                warp, p, batch, coord{first.row + 64 * b + 16 * in_group, first.col + strip * c}, row_part + c, col_part + 4 * b + in_group,
-                [&](int lane, int q) -> const accumulator* { return sums[b].of(32 * in_group + lane) + q * (Cols / 2) + c * (strip / 2); },
+                warp, p, batch, coord{first.row + 64 * b + 16 * in_group, first.col + strip * c}, row_part + c,
+                col_part + 4 * b + in_group,
+                [&](int lane, int q) -> const accumulator* {
+                  return sums[b].of(32 * in_group + lane) + q * (Cols / 2) + c * (strip / 2);
+                },
                 memory.of_warp[in_group]);
           }
         });
@@ -121,7 +132,8 @@ struct hopper_finish {
             }
             KILN_UNROLL
             for (int block = 0; block < together; ++block)
-              put_staged<cols>(group, p, sink, batch, coord{at.row + 64 * block, at.col}, c, sums[b + block], memory, name);
+              put_staged<cols>(group, p, sink, batch, coord{at.row + 64 * block, at.col}, c, sums[b + block], memory,
+                               name);
           };
           KILN_UNROLL
           for (int c = 0; c + most <= Cols; c += most) store(std::integral_constant<int, most>{}, c);
@@ -148,15 +160,21 @@ struct hopper_finish {
 
   /// Columns of a sink that the group takes at a time: as many as a buffer holds.
   template <class Sink>
-  static constexpr int chunk_cols = min_of(Cols, stored_by_rows<Sink> ? 128 / static_cast<int>(sizeof(typename Sink::element)) : 64);
+  static constexpr int chunk_cols = min_of(Cols, stored_by_rows<Sink>
+                                                     ? 128 / static_cast<int>(sizeof(typename Sink::element))
+                                                     : 64);
 
-  /// Columns from c on of 64 rows, or of twice 64, that lie inside D, by TMA: a box for each panel of a buffer. `values_of(thread,
-  /// block, r, place)` are those to store from the block's sums in registers r and r + 1. One block takes the buffers in turn.
+  /// Columns from c on of 64 rows, or of twice 64, that lie inside D, by TMA: a box for each panel of a buffer.
+  /// `values_of(thread, block, r, place)` are those to store from the block's sums in registers r and r + 1. One block
+  /// takes the buffers in turn.
   template <class Element, class Buffer, int Together, class Group, class Map, class Values>
-  KILN_FN static void send(Group group, const Map& map, index_t batch, coord first, int c, Values&& values_of, scratch& memory, int& parity, int name) {
-    const auto buffer = [&](int block) -> Buffer& { return *reinterpret_cast<Buffer*>(memory.buffers[Together == 1 ? parity : block]); };
-    // Many values before the first store: a store could change what an expression reads, so loads would wait for it. With two
-    // blocks half the columns at a time, for want of registers.
+  KILN_FN static void send(Group group, const Map& map, index_t batch, coord first, int c, Values&& values_of,
+                           scratch& memory, int& parity, int name) {
+    const auto buffer = [&](int block) -> Buffer& {
+      return *reinterpret_cast<Buffer*>(memory.buffers[Together == 1 ? parity : block]);
+    };
+    // Many values before the first store: a store could change what an expression reads, so loads would wait for it.
+    // With two blocks half the columns at a time, for want of registers.
     using two = vec<Element, 2>;
     constexpr int step = Together > 1 && Buffer::cols % 32 == 0 ? Buffer::cols / 2 : Buffer::cols;
     KILN_UNROLL
@@ -169,8 +187,9 @@ struct hopper_finish {
           KILN_UNROLL
           for (int block = 0; block < Together; ++block) {
             const tile_coord in = wgmma_d(t, part / 2 + i);
-            x[block].of(thread)[i / 2] = values_of(thread, block, (c + part) / 2 + i,
-                                                   place{batch, first.row + 64 * block + in.row, first.col + c + in.col, 2, true});
+            x[block].of(thread)[i / 2] =
+                values_of(thread, block, (c + part) / 2 + i,
+                          place{batch, first.row + 64 * block + in.row, first.col + c + in.col, 2, true});
           }
         }
       });
@@ -183,7 +202,8 @@ struct hopper_finish {
       for (int block = 0; block < Together; ++block) {
         Buffer& to = buffer(block);
         if constexpr (sizeof(two) == 4) {
-          // A warp's 16 rows, 16 columns at a time: matrices of rows 0 to 7 and 8 to 15 of the left half, then of the right.
+          // A warp's 16 rows, 16 columns at a time: matrices of rows 0 to 7 and 8 to 15 of the left half, then of the
+          // right.
           group.template split<32>([&](auto warp) {
             const int w = here(warp.number()) & 3;
             KILN_UNROLL
@@ -212,18 +232,19 @@ struct hopper_finish {
       for (int block = 0; block < Together; ++block) {
         KILN_UNROLL
         for (int i = 0; i < Buffer::panels; ++i)
-          sm90::tma_store(thread, map, buffer(block).address(0, i * Buffer::panel_cols), first.col + c + i * Buffer::panel_cols, first.row + 64 * block, batch);
+          sm90::tma_store(thread, map, buffer(block).address(0, i * Buffer::panel_cols),
+                          first.col + c + i * Buffer::panel_cols, first.row + 64 * block, batch);
       }
       sm90::tma_commit(thread);
     });
     if constexpr (Together == 1) parity ^= 1;
   }
 
-  /// Columns [c, c + Count) of 64 rows: what TMA cannot store, and the edges of D. The sums pass through the buffers, from
-  /// which a loop takes eight neighbours at a time; it is not unrolled, since edges are few and code is not free.
+  /// Columns [c, c + Count) of 64 rows: what TMA cannot store, and the edges of D. The sums pass through the buffers,
+  /// from which a loop takes eight neighbours at a time; it is not unrolled, since edges are few and code is not free.
   template <int Count, class Group, class Sink, class Fragment>
-  KILN_FN static void put_staged(Group group, const Arguments& p, const Sink& sink, index_t batch, coord first, int c, const Fragment& sums,
-                                 scratch& memory, int name) {
+  KILN_FN static void put_staged(Group group, const Arguments& p, const Sink& sink, index_t batch, coord first, int c,
+                                 const Fragment& sums, scratch& memory, int name) {
     constexpr int width = Count * products <= 64 ? Count : Count % 32 == 0 ? 32 : 16;
     using stage = shared_tile<accumulator, 64, width, swizzle_for<accumulator>(width)>;
     static_assert(Count % width == 0 && sizeof(stage) * products <= sizeof(memory.buffers));

@@ -12,7 +12,8 @@ namespace kiln {
 
 template <class Arguments, class Config>
 struct hopper_gemm {
-  using where = std::conditional_t<std::is_same_v<typename decltype(Arguments::a)::space, host_space>, on_host, on_device>;
+  using where =
+      std::conditional_t<std::is_same_v<typename decltype(Arguments::a)::space, host_space>, on_host, on_device>;
   using program = hopper_program<Arguments, Config, where>;
   using schedule = warp_specialized_schedule<program, Config::slots>;
   using parameters = typename program::parameters;
@@ -20,23 +21,30 @@ struct hopper_gemm {
   static constexpr bool is_hopper = true;
   static constexpr int sinks = Arguments::sink_count;
   static constexpr int slots = Config::slots;
-  static constexpr const char *schedule_name = Config::ping_pong ? "warp_specialized, ping-pong," : "warp_specialized", *instructions_name = "sm90";
-  static constexpr int cluster_m = program::cluster_m, cluster_n = program::cluster_n, cluster = program::cluster, resident = 1, threads = schedule::threads;
+  static constexpr const char *schedule_name = Config::ping_pong ? "warp_specialized, ping-pong," : "warp_specialized",
+                              *instructions_name = "sm90";
+  static constexpr int cluster_m = program::cluster_m, cluster_n = program::cluster_n, cluster = program::cluster,
+                       resident = 1, threads = schedule::threads;
   static constexpr int tile_m = program::tile_m * cluster_m, tile_n = program::tile_n * cluster_n;  ///< of a worker
   static constexpr int tile_k = program::tile_k;
   static constexpr int alignment = 1024;
   static constexpr index_t shared_bytes = static_cast<index_t>(sizeof(shared)) + alignment;
   static constexpr index_t row_parts_of_tile = program::finisher::row_parts_of_tile * cluster_n;
-  static constexpr index_t column_parts_of_tile = program::finisher::column_parts_of_group * program::sharers * cluster_m;
-  static_assert(shared_bytes <= 232448, "config: the slots of this tile and its stages need more than the 227 KB of shared memory of a block");
+  static constexpr index_t column_parts_of_tile =
+      program::finisher::column_parts_of_group * program::sharers * cluster_m;
+  static_assert(shared_bytes <= 232448,
+                "config: the slots of this tile and its stages need more than the 227 KB of shared memory of a block");
 
-  /// Scratch memory of split tiles: a counter for each group of a streamed tile, and two places for sums for each worker.
+  /// Scratch memory of split tiles: a counter for each group of a streamed tile, and two places for sums for each
+  /// worker.
   static constexpr std::size_t counter_bytes(const work_order& w) {
-    return round_up<std::size_t>(static_cast<std::size_t>(w.streamed) * cluster * program::sharers * sizeof(std::uint32_t), 256);
+    return round_up<std::size_t>(
+        static_cast<std::size_t>(w.streamed) * cluster * program::sharers * sizeof(std::uint32_t), 256);
   }
   static constexpr std::size_t split_bytes(const work_order& w) {
     if (w.streamed == 0) return 0;
-    return counter_bytes(w) + static_cast<std::size_t>(w.workers) * 2 * cluster * program::tile_m * program::wide_n * sizeof(typename Arguments::accumulator);
+    return counter_bytes(w) + static_cast<std::size_t>(w.workers) * 2 * cluster * program::tile_m * program::wide_n *
+                                  sizeof(typename Arguments::accumulator);
   }
   static void place_split(parameters& p, const work_order& w, void* scratch) {
     p.split.arrived = static_cast<std::uint32_t*>(scratch);
@@ -48,22 +56,24 @@ struct hopper_gemm {
     for (std::uint32_t worker = 0; worker < work.workers; ++worker) {
       const auto memory = [](twin::block b) -> shared& { return b.template as<shared>(); };
       const auto setup = [&](twin::block b) { schedule::setup(scope<on_host, 1>{0}, memory(b)); };
-      KILN_TRY(twin::run_roles(
-          ex, shape, setup,
-          twin::role("loader", 0, 128,
-                     [&](twin::block b) {
-                       const warpgroup_scope<on_host> all{0};
-                       schedule::load(scope<on_host, 32>{0}, p, work, worker, memory(b));
-                       if (cluster > 1) sm90::cluster_meet(all);
-                     }),
-          twin::role("consumer 0", 128, 128, [&](twin::block b) { consume_on_host({128}, p, work, worker, memory(b)); }),
-          twin::role("consumer 1", 256, 128, [&](twin::block b) { consume_on_host({256}, p, work, worker, memory(b)); })));
+      KILN_TRY(twin::run_roles(ex, shape, setup,
+                               twin::role("loader", 0, 128,
+                                          [&](twin::block b) {
+                                            const warpgroup_scope<on_host> all{0};
+                                            schedule::load(scope<on_host, 32>{0}, p, work, worker, memory(b));
+                                            if (cluster > 1) sm90::cluster_meet(all);
+                                          }),
+                               twin::role("consumer 0", 128, 128,
+                                          [&](twin::block b) { consume_on_host({128}, p, work, worker, memory(b)); }),
+                               twin::role("consumer 1", 256, 128,
+                                          [&](twin::block b) { consume_on_host({256}, p, work, worker, memory(b)); })));
     }
     return {};
   }
 
  private:
-  static void consume_on_host(warpgroup_scope<on_host> group, const parameters& p, const work_order& work, std::uint32_t worker, shared& memory) {
+  static void consume_on_host(warpgroup_scope<on_host> group, const parameters& p, const work_order& work,
+                              std::uint32_t worker, shared& memory) {
     schedule::consume(group, p, work, worker, memory);
     if (cluster > 1) sm90::cluster_meet(group);
   }
@@ -78,12 +88,14 @@ inline constexpr int hopper_bound = KILN_SM90A ? Hopper::threads : 32;
 
 template <class Hopper>
 __global__ void __launch_bounds__(hopper_bound<Hopper>, 1)
-    hopper_gemm_kernel([[maybe_unused]] const __grid_constant__ typename Hopper::parameters p, [[maybe_unused]] const work_order work) {
+    hopper_gemm_kernel([[maybe_unused]] const __grid_constant__ typename Hopper::parameters p,
+                       [[maybe_unused]] const work_order work) {
 #if KILN_SM90A
   using schedule = typename Hopper::schedule;
   extern __shared__ __align__(16) unsigned char kiln_shared_memory[];
   const std::uint32_t base = sm90::shared_address(kiln_shared_memory);
-  auto& memory = *reinterpret_cast<typename Hopper::shared*>(kiln_shared_memory + (round_up<std::uint32_t>(base, Hopper::alignment) - base));
+  auto& memory = *reinterpret_cast<typename Hopper::shared*>(kiln_shared_memory +
+                                                             (round_up<std::uint32_t>(base, Hopper::alignment) - base));
   const scope<on_device, Hopper::threads> block;
   sm90::one_thread(block, [&](auto thread) {
     schedule::setup(thread, memory);
@@ -115,7 +127,8 @@ template <class Hopper>
 bool has_hopper_code() {
   if (device_attribute(cudaDevAttrComputeCapabilityMajor, 0) != 9) return false;
   cudaFuncAttributes a{};
-  const cudaError_t e = quiet_call([&] { return cudaFuncGetAttributes(&a, reinterpret_cast<const void*>(hopper_gemm_kernel<Hopper>)); });
+  const cudaError_t e =
+      quiet_call([&] { return cudaFuncGetAttributes(&a, reinterpret_cast<const void*>(hopper_gemm_kernel<Hopper>)); });
   return e == cudaSuccess && a.maxThreadsPerBlock >= Hopper::threads;
 }
 
@@ -131,7 +144,9 @@ int resident_clusters(int fallback) {
   shape.gridDim = dim3(Hopper::cluster), shape.blockDim = dim3(Hopper::threads);
   shape.dynamicSmemBytes = static_cast<std::size_t>(Hopper::shared_bytes), shape.attrs = &size, shape.numAttrs = 1;
   const cudaError_t e = quiet_call([&] {
-    if (auto set = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(Hopper::shared_bytes));
+    if (auto set =
+            cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(Hopper::shared_bytes));
         set != cudaSuccess)
       return set;
     return cudaOccupancyMaxActiveClusters(&clusters, kernel, &shape);
@@ -142,12 +157,17 @@ int resident_clusters(int fallback) {
 template <class Hopper>
 status launch_hopper_gemm(const device& ex, const typename Hopper::parameters& p, const work_order& work) {
   if (work.streamed > 0) {
-    const cudaError_t e = quiet_call([&] { return cudaMemsetAsync(p.split.arrived, 0, Hopper::counter_bytes(work), ex.stream); });
+    const cudaError_t e =
+        quiet_call([&] { return cudaMemsetAsync(p.split.arrived, 0, Hopper::counter_bytes(work), ex.stream); });
     if (e != cudaSuccess) return cuda_status(e, "gemm: clearing the counters of split tiles");
   }
   // With counters to clear, what comes before it in the stream is that, and no kernel.
   return launch(ex, "gemm", hopper_gemm_kernel<Hopper>,
-                {.grid = {static_cast<index_t>(work.workers) * Hopper::cluster, 1, 1}, .block = Hopper::threads, .shared_bytes = Hopper::shared_bytes, .cluster = Hopper::cluster, .overlaps_previous = work.streamed == 0},
+                {.grid = {static_cast<index_t>(work.workers) * Hopper::cluster, 1, 1},
+                 .block = Hopper::threads,
+                 .shared_bytes = Hopper::shared_bytes,
+                 .cluster = Hopper::cluster,
+                 .overlaps_previous = work.streamed == 0},
                 p, work);
 }
 
