@@ -42,9 +42,9 @@ struct host_executor {
     e.steps = o, e.seed = s;
     return e;
   }
-  /// Watches shared memory: races, missing fences, slots reused too early end the call with a report. Watched are `gemm`,
-  /// `gemm_grouped`, `attention` and what twin::run_roles runs. Row and elementwise calls run as without: on the host
-  /// most have no shared memory, and columns, draws and transpositions reach theirs unseen.
+  /// Watches shared memory: races, missing fences, slots reused too early end the call with a report. Watched are
+  /// `gemm`, `gemm_grouped`, `attention` and what twin::run_roles runs. Row and elementwise calls run as without: on
+  /// the host most have no shared memory, and columns, draws and transpositions reach theirs unseen.
   constexpr host_executor with_checks(bool on = true) const {
     host_executor e = *this;
     e.checked = on;
