@@ -23,7 +23,7 @@ status check_part(int number, const In& in, const Out& out, index_t& begin) {
                   std::string_view(shape_text(in)), " and the result ", std::string_view(shape_text(out)),
                   ", needs equal ones on all axes but axis ", Axis);
   const index_t end = saturated_sum(begin, in.extents[Axis]);
-  if (end > out.extents[Axis])
+  if (in.extents[Axis] > out.extents[Axis] - begin)
     return fail(errc::bad_shape, "concatenate: axis ", Axis, " of the result has extent ", out.extents[Axis],
                 ", needs that of all inputs together; the first ", number, " have ", end);
   const auto mine = slice(out, Axis, begin, end);

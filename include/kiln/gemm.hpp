@@ -32,10 +32,13 @@ namespace kiln {
 
 namespace detail {
 
-/// An operand as [batch, rows, cols] of constant elements; a matrix serves every batch.
+/// An operand as [batch, rows, cols] of constant elements; a matrix serves every batch. The stride of an axis of one
+/// element may be any number; it becomes 0, since kernels compute addresses of rows behind the last, too.
 template <class T, int R, class S, int U>
 constexpr auto operand_of(const tensor<T, R, S, U>& v, index_t batch) {
-  const tensor<const std::remove_const_t<T>, R, S, U> c = v;
+  tensor<const std::remove_const_t<T>, R, S, U> c = v;
+  for (int a = 0; a < R; ++a)
+    if (a != U && c.extents[a] <= 1) c.strides[a] = 0;
   if constexpr (R == 2)
     return broadcast<0>(c, batch);
   else

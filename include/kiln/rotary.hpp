@@ -54,7 +54,7 @@ inline status check_rotary(const rotary_options& o, index_t channels) {
 
 template <class T, int R, class S, int U>
 index_t tokens_of(const tensor<T, R, S, U>& v) {
-  return v.extent(0) * (R == 4 ? v.extent(R - 3) : 1);
+  return saturated_product(v.extent(0), R == 4 ? v.extent(R - 3) : 1);
 }
 
 /// Everything but the checks and the operands.

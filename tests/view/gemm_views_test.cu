@@ -108,11 +108,16 @@ void row_of_odd_stride(auto& test, auto executor) {
   using E = decltype(executor);
   const auto& x = test.input(std::vector<T>(2048, value_of<T>(1)));
   const auto& w = test.input(std::vector<T>(32 * 2048, value_of<T>(1)));
-  auto& d = test.template output<float>(32);
-  const auto row = with_unit<1>(view_on<E>(x.data(), {1, 2048}, {16384, 1}));
-  ASSERT_TRUE(
-      gemm(executor, row, transposed(view_on<E>(w.data(), 32, 2048)), store(view_on<E>(d.data(), 1, 32), acc)).ok());
-  EXPECT_EQ(d.values(), std::vector<float>(32, 2048));
+  const auto weights = transposed(view_on<E>(w.data(), 32, 2048));
+  for (const index_t junk : {index_t{16384}, index_t{INT64_MAX}, index_t{INT64_MIN}, index_t{-3}}) {
+    auto& d = test.template output<float>(32);
+    const auto row = view_on<E>(x.data(), {1, 2048}, {junk, 1});
+    const auto result = view_on<E>(d.data(), {1, 32}, {junk, 1});
+    ASSERT_TRUE(gemm(executor, with_unit<1>(row), weights, store(with_unit<1>(result), acc)).ok());
+    EXPECT_EQ(d.values(), std::vector<float>(32, 2048));
+    ASSERT_TRUE(gemm(executor, row, weights, store(result, acc + elem(result))).ok());
+    EXPECT_EQ(d.values(), std::vector<float>(32, 4096));
+  }
 }
 
 // VEW-06

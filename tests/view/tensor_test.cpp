@@ -112,6 +112,8 @@ TEST(tensor_view, wrong_slices_steps_and_picks_leave_a_view_that_calls_refuse) {
   EXPECT_EQ(pick<0>(v, -11).extent(0), -1);
   EXPECT_EQ(slice(slice(v, 0, 7, 3), 0, 0, 1).extent(0), -1) << "a refused view stays refused";
   EXPECT_EQ(slice(v, 0, 4, 4).extent(0), 0) << "an empty slice is none of these";
+  EXPECT_EQ(slice(host_view(data.data(), {1, 10}, {INT64_MAX, 1}), 0, 1, 1).data, data.data())
+      << "and no step is taken to it";
 
   EXPECT_TRUE(check_slice(v, 0, 0, -1).ok());
   EXPECT_EQ(check_slice(v, 0, 7, 3).code(), errc::bad_shape);

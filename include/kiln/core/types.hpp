@@ -37,6 +37,15 @@ KILN_FN constexpr index_t saturated_product(index_t a, index_t n) {
   const index_t most = INT64_MAX / n;
   return a > most ? INT64_MAX : a < -most ? -INT64_MAX : a * n;
 }
+/// |a|, of the least index, too.
+KILN_FN constexpr std::uint64_t unsigned_magnitude(index_t a) {
+  return a < 0 ? 0 - static_cast<std::uint64_t>(a) : static_cast<std::uint64_t>(a);
+}
+/// Whether a stride of elements of `size` bytes is a multiple of `bytes`, a power of two; for any stride, as products
+/// of unsigned numbers wrap at another.
+KILN_FN constexpr bool bytes_divide(index_t stride, std::uint64_t size, std::uint64_t bytes) {
+  return static_cast<std::uint64_t>(stride) * size % bytes == 0;
+}
 /// For sums of what is not negative.
 KILN_FN constexpr index_t saturated_sum(index_t a, index_t b) {
   return a > INT64_MAX - b ? INT64_MAX : a + b;

@@ -57,7 +57,7 @@ bool rows_allow_vectors(const tensor<T, R, S, U>& v) {
   if constexpr (U == R - 1) {
     if (!is_aligned<const T, N>(v.data)) return false;
     for (int a = 0; a + 1 < R; ++a)
-      if (v.stride(a) * static_cast<index_t>(sizeof(T)) % piece_bytes<T, N> != 0) return false;
+      if (v.extents[a] > 1 && !bytes_divide(v.stride(a), sizeof(T), piece_bytes<T, N>)) return false;
   }
   return true;
 }

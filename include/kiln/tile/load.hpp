@@ -17,7 +17,7 @@ constexpr bool has_vector_rows(const tensor<T, R, S, U>& v) {
   constexpr std::uintptr_t unit = 16;
   if (reinterpret_cast<std::uintptr_t>(v.data) % unit != 0) return false;
   for (int a = 0; a < R; ++a)
-    if (a != U && v.extents[a] > 1 && v.strides[a] * static_cast<index_t>(sizeof(T)) % 16 != 0) return false;
+    if (a != U && v.extents[a] > 1 && !bytes_divide(v.strides[a], sizeof(T), 16)) return false;
   return true;
 }
 

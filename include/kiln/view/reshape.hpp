@@ -88,7 +88,8 @@ KILN_FN constexpr auto slice(tensor<T, R, S, U> v, int axis, index_t begin, inde
   if (begin < 0) begin += n;
   if (end < 0) end += n;
   if (begin < 0 || end > n || begin > end) return detail::refused(v, axis);
-  if (v.data != nullptr) v.data += begin * v.stride(axis);  // null stays null, which calls refuse
+  // Null stays null, which calls refuse; where no element is left, the next would lie outside the memory.
+  if (v.data != nullptr && begin < end) v.data += begin * v.stride(axis);
   v.extents[axis] = end - begin;
   return v;
 }

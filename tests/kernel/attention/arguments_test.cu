@@ -173,6 +173,27 @@ TYPED_TEST(attention_arguments, empty_sums_are_written) {
   ASSERT_TRUE(
       attention(this->executor(), q, k, this->v, this->out, {.mask = causal::none}, log_sum_exp(this->lse)).ok());
   for (float x : this->lse_buffer->values()) EXPECT_NEAR(x, std::log(5.0f), 1e-6);
+
+  // Values of no width have a log-sum-exp; their output and its strides may be anything.
+  auto v0 = this->v;
+  auto out = this->out;
+  v0.extents[3] = out.extents[3] = 0, v0.data = nullptr, out.data = nullptr;
+  for (int a = 0; a < 3; ++a) out.strides[a] = -8;
+  ASSERT_TRUE(attention(this->executor(), q, k, v0, out, {.mask = causal::top_left}, log_sum_exp(this->lse)).ok());
+  const std::vector<float> lse = this->lse_buffer->values();
+  for (index_t b = 0; b < this->lse.extent(0); ++b)
+    for (index_t i = 0; i < this->lse.extent(1); ++i)
+      for (index_t h = 0; h < this->lse.extent(2); ++h)
+        EXPECT_NEAR(lse[static_cast<std::size_t>(this->lse.offset(b, i, h))],
+                    std::log(static_cast<float>(std::min<index_t>(i + 1, 5))), 1e-6);
+}
+
+TYPED_TEST(attention_arguments, more_elements_than_an_index_counts) {
+  auto q = this->q;
+  q.extents[0] = INT64_MAX;
+  const status s = attention(this->executor(), q, this->k, this->v, this->out, {.mask = causal::none});
+  EXPECT_EQ(s.code(), errc::bad_shape);
+  EXPECT_NE(s.message().find("`q` has more elements than"), std::string::npos) << s.message();
 }
 
 // On the host a length outside its range is refused; the device takes the nearest that is inside.

@@ -100,6 +100,8 @@ TYPED_TEST(concatenations, wrong_arguments_are_named_and_nothing_is_written) {
   EXPECT_EQ(concatenate<0>(ex, x, view_on<E>(static_cast<const float*>(nullptr), 2, 6), to).code(), errc::null_pointer);
   EXPECT_EQ(concatenate<0>(ex, x, slice(x, 0, 2, 1), to).code(), errc::bad_shape);
   EXPECT_EQ(concatenate<0>(ex, x, x, broadcast<0>(view_on<E>(out.data(), 6), 4)).code(), errc::bad_stride);
+  const auto long_nothing = view_on<E>(static_cast<float*>(nullptr), INT64_MAX, 0);  // two together pass 2^63
+  EXPECT_EQ(concatenate<0>(ex, long_nothing, long_nothing, long_nothing).code(), errc::bad_shape);
   EXPECT_TRUE(out.untouched());
   EXPECT_TRUE(concatenate<1>(ex, x, slice(view_on<E>(out.data(), 2, 12), 1, 0, 6)).ok()) << "of one input it is a copy";
 }

@@ -60,6 +60,12 @@ TYPED_TEST(gemm_arguments_of_calls, null_operands) {
 
 TYPED_TEST(gemm_arguments_of_calls, shapes_that_do_not_fit) {
   using E = TypeParam;
+  constexpr index_t most = INT64_MAX;
+  this->expect_refused(gemm<small>(this->executor(), view_on<E>(this->a_, most, 32), this->b(),
+                                   store(view_on<E>(this->d_->data(), most, 24), acc)),
+                       errc::bad_shape, {"`a`", "9223372036854775807 x 32", "64-bit"});
+  this->expect_refused(gemm<small>(this->executor(), pitched(this->a(), INT64_MIN), this->b(), store(this->d(), acc)),
+                       errc::overlap, {"`a`"});  // what reaches so far cannot be told apart
   this->expect_refused(gemm<small>(this->executor(), this->a(), view_on<E>(this->b_, 31, 24), store(this->d(), acc)),
                        errc::bad_shape, {"`b`", "31 rows", "needs 32"});
   this->expect_refused(

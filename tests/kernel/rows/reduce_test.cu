@@ -158,6 +158,9 @@ TYPED_TEST(row_reductions, nan_wins_and_nothing_gives_the_identity) {
     const auto* x = this->input(std::vector<X>{value_of<X>(1)}).data();
     ASSERT_TRUE(row_reduce_in<Op>(this->executor(), view_on<TypeParam>(x, 2, 0), to).ok());
     for (Y v : out.values()) EXPECT_TRUE(same(as_double(v), of_nothing));
+    const auto strided_nothing = view_on<TypeParam>(static_cast<const X*>(nullptr), {2, 0}, {7, 1});
+    ASSERT_TRUE(row_reduce_in<Op>(this->executor(), strided_nothing, to).ok());
+    for (Y v : out.values()) EXPECT_TRUE(same(as_double(v), of_nothing));
     ASSERT_TRUE(column_reduce<Op>(this->executor(), view_on<TypeParam>(x, 0, 2), to).ok());
     for (Y v : out.values()) EXPECT_TRUE(same(as_double(v), of_nothing));
     auto& none = this->template output<Y>(2);

@@ -17,6 +17,8 @@ status check_operand(const char* name, const tensor<T, R, S, U>& v) {
                   ", needs at least 0");
   if (v.empty()) return {};
   if (v.data == nullptr) return fail(errc::null_pointer, "operand `", name, "` is null, needs ", v.size(), " elements");
+  if (v.size() == INT64_MAX)
+    return fail(errc::bad_shape, "operand `", name, "` has more elements than a 64-bit index counts");
   const auto past = reinterpret_cast<std::uintptr_t>(v.data) % alignof(T);
   if (past != 0)
     return fail(errc::bad_alignment, "operand `", name, "` is at an address ", past, " bytes past a multiple of ",

@@ -9,10 +9,9 @@ namespace kiln::attn {
 /// True where the last axis is contiguous and every line along it starts at a multiple of 16 bytes.
 template <class T, class S>
 constexpr bool has_vector_lines(const tensor<T, 4, S, no_unit>& v) {
-  constexpr index_t bytes = sizeof(T);
   if (v.extents[3] > 1 && v.strides[3] != 1) return false;
   for (int a = 0; a < 3; ++a)
-    if (v.extents[a] > 1 && v.strides[a] * bytes % 16 != 0) return false;
+    if (v.extents[a] > 1 && !bytes_divide(v.strides[a], sizeof(T), 16)) return false;
   return reinterpret_cast<std::uintptr_t>(v.data) % 16 == 0;
 }
 

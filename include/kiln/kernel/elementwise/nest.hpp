@@ -43,7 +43,6 @@ struct loop_nest {
 /// that lie behind each other in every operand: a packed view of any rank becomes one loop. No extent may be 0.
 template <int R, int N>
 loop_nest<R, N> make_nest(const index_t (&extents)[R], const index_t (&strides)[N][R]) {
-  const auto magnitude = [](index_t s) { return s < 0 ? -s : s; };
   int order[R], axes = 0;
   for (int a = 0; a < R; ++a)
     if (extents[a] != 1) order[axes++] = a;
@@ -51,7 +50,7 @@ loop_nest<R, N> make_nest(const index_t (&extents)[R], const index_t (&strides)[
   // axes.
   const auto outer = [&](int a, int b) {
     for (int k = 0; k < N; ++k)
-      if (strides[k][a] != strides[k][b]) return magnitude(strides[k][a]) > magnitude(strides[k][b]);
+      if (strides[k][a] != strides[k][b]) return unsigned_magnitude(strides[k][a]) > unsigned_magnitude(strides[k][b]);
     return false;
   };
   for (int i = 1; i < axes; ++i)
@@ -65,7 +64,8 @@ loop_nest<R, N> make_nest(const index_t (&extents)[R], const index_t (&strides)[
   for (int i = axes - 1; i >= 0; --i) {
     const int a = order[i], last = R - nest.rank;
     bool joins = nest.rank > 0;
-    for (int k = 0; k < N && joins; ++k) joins = strides[k][a] == nest.strides[k][last] * nest.extents[last];
+    for (int k = 0; k < N && joins; ++k)
+      joins = strides[k][a] == saturated_product(nest.strides[k][last], nest.extents[last]);
     if (joins) {
       nest.extents[last] *= extents[a];
     } else {

@@ -21,14 +21,17 @@ status check_operand(const V& v, const char* name, bool unread) {
   if (v.data == nullptr)
     return fail(errc::null_pointer, "operand `", name, "` is null, needs ", v.extents[1], " x ", v.extents[2],
                 " elements");
+  if (v.size() == INT64_MAX)
+    return fail(errc::bad_shape, "operand `", name, "` has ", v.extents[0], " x ", v.extents[1], " x ", v.extents[2],
+                " elements, more than a 64-bit index counts");
   if (reinterpret_cast<std::uintptr_t>(v.data) % alignof(typename V::value_type) != 0)
     return fail(errc::bad_alignment, "operand `", name, "` is at an address that is ",
                 reinterpret_cast<std::uintptr_t>(v.data) % alignof(typename V::value_type),
                 " bytes past a multiple of its element's ", alignof(typename V::value_type));
   if constexpr (V::unit_axis != no_unit) {
     constexpr int outer = V::unit_axis == 2 ? 1 : 2;
-    const index_t step = v.strides[outer] < 0 ? -v.strides[outer] : v.strides[outer];
-    if (v.extents[outer] > 1 && step != 0 && step < v.extents[V::unit_axis])
+    const std::uint64_t step = unsigned_magnitude(v.strides[outer]);
+    if (v.extents[outer] > 1 && step != 0 && step < static_cast<std::uint64_t>(v.extents[V::unit_axis]))
       return fail(errc::bad_stride, "operand `", name, "` has leading dimension ", v.strides[outer],
                   ", needs at least ", v.extents[V::unit_axis], " (or 0 to repeat one ", outer == 1 ? "row" : "column",
                   ")");

@@ -71,7 +71,7 @@ constexpr operand<T> operand_of(const tensor<T, R, S, U>& v) {
   int used = 0;
   for (int a = R - 2; a >= 0; --a) {
     if (v.extents[a] == 1) continue;
-    if (used > 0 && v.stride(a) == sizes[used - 1] * strides[used - 1]) {
+    if (used > 0 && v.stride(a) == saturated_product(strides[used - 1], sizes[used - 1])) {
       sizes[used - 1] *= v.extents[a];
     } else {
       sizes[used] = v.extents[a], strides[used] = v.stride(a), ++used;
@@ -83,6 +83,7 @@ constexpr operand<T> operand_of(const tensor<T, R, S, U>& v) {
   o.inner_size = sizes[0], o.inner = strides[0];
   o.middle_size = sizes[1], o.middle = strides[1];
   o.outer = strides[2];
+  if (v.data == nullptr) o.inner = o.middle = o.outer = 0;  // rows without elements: nothing may be added to null
   return o;
 }
 
