@@ -74,6 +74,17 @@ inline constexpr int rank_of = 0;
 template <class T, int R, class S, int U>
 inline constexpr int rank_of<tensor<T, R, S, U>> = R;
 
+/// The memory of a view, or of what is made of views; of what is neither, which is told first, the host's.
+template <class T>
+struct space_of {
+  using type = host_space;
+};
+template <class T>
+  requires requires { typename T::space; }
+struct space_of<T> {
+  using type = typename T::space;
+};
+
 template <class Space, class View, class Elements, bool Written>
 constexpr fault fault_of(operand_rule<View, Elements, Written> rule) {
   if constexpr (!is_tensor_v<View>)

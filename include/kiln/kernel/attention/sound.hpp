@@ -4,7 +4,7 @@
 #include <kiln/core/executor.hpp>
 #include <kiln/core/numeric.hpp>
 #include <kiln/kernel/attention/config.hpp>
-#include <kiln/view/tensor.hpp>
+#include <kiln/view/sound.hpp>
 #include <type_traits>
 
 namespace kiln::attn {
@@ -38,28 +38,32 @@ inline constexpr option kind_of<log_sum_exp_of<V>> = option::log_sum_exp;
 template <option Kind, class... Options>
 inline constexpr int times_given = ((kind_of<Options> == Kind ? 1 : 0) + ... + 0);
 
+using kiln::detail::elements_like;
+using kiln::detail::elements_of;
+using kiln::detail::fault;
+using kiln::detail::reads;
+using kiln::detail::writes;
+using elements = elements_of<f16, bf16, float>;
+
+template <class V>
+inline constexpr bool is_lengths = kiln::detail::is_view_of<V, elements_of<std::int32_t>>(1, 1);
 template <class V, class T, int Rank>
 constexpr bool is_view_of() {
   if constexpr (is_tensor_v<V>) return std::is_same_v<typename V::element, T> && V::rank == Rank;
   return false;
 }
-template <class V>
-inline constexpr bool is_lengths = is_view_of<V, std::int32_t, 1>() || is_view_of<V, const std::int32_t, 1>();
-
-template <class T>
-inline constexpr bool is_element = std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, float>;
 
 enum class attention_mistake {
   none,
   reported,
   not_an_executor,
   config,
-  views,
-  rank,
   memory,
-  elements,
-  result,
-  constant,
+  q,
+  k,
+  v,
+  out,
+  views,
   no_mask,
   not_an_option,
   twice
@@ -72,15 +76,16 @@ struct sound_attention {
   static constexpr bool value = true;  // first, for clang leaves the class at a failed assertion
   static_assert(M != not_an_executor, "attention: the first argument is an executor: host, or device(stream)");
   static_assert(M != config, "attention<...>: takes an attention_config<...> or nothing");
-  static_assert(M != views,
-                "attention: q, k, v and out are tensor views: host_view(...), device_view(...) or made from one");
-  static_assert(M != rank, "attention: q, k, v and out have rank 4: [batch, length, heads, head_dim]");
   static_assert(M != memory,
                 "attention: the views lie in another memory than the executor's: host_view goes with host, device_view "
                 "with device");
-  static_assert(M != elements, "attention: q, k and v have one element type: f16, bf16 or float");
-  static_assert(M != result, "attention: out has elements of f16, bf16 or float");
-  static_assert(M != constant, "attention: out is written to and needs elements that are not const");
+  static_assert(M != q, "attention: q needs to be a view [batch, queries, heads, dim] of f16, bf16 or float");
+  static_assert(M != k, "attention: k needs to be a view [batch, keys, kv_heads, dim] of q's type");
+  static_assert(M != v, "attention: v needs to be a view [batch, keys, kv_heads, dim] of q's type");
+  static_assert(M != out,
+                "attention: out needs to be a view [batch, queries, heads, dim] of f16, bf16 or float, not const");
+  static_assert(M != views,
+                "attention: q, k, v and out are tensor views: host_view(...), device_view(...) or made from one");
   static_assert(M != no_mask,
                 "attention: behind out comes the mask, which has no default: {.mask = causal::none}, "
                 "causal::bottom_right or causal::top_left");
@@ -104,25 +109,16 @@ constexpr attention_mistake mistake_of_types() {
     return not_an_executor;
   else if constexpr (!is_attention_config_v<Config> && !std::is_same_v<Config, automatic>)
     return config;
-  else if constexpr (!(is_tensor_v<Q> && is_tensor_v<K> && is_tensor_v<V> && is_tensor_v<Out>))
-    return views;
-  else if constexpr (Q::rank != 4 || K::rank != 4 || V::rank != 4 || Out::rank != 4)
-    return rank;
   else {
-    using T = typename Q::value_type;
-    using Space = typename Executor::space;
-    constexpr bool one_type = std::is_same_v<T, typename K::value_type> && std::is_same_v<T, typename V::value_type>;
-    constexpr bool here = std::is_same_v<typename Q::space, Space> && std::is_same_v<typename K::space, Space> &&
-                          std::is_same_v<typename V::space, Space> && std::is_same_v<typename Out::space, Space> &&
-                          (lies_in<Space, Options>() && ...);
-    if constexpr (!here)
+    using space = typename Executor::space;
+    constexpr auto found =
+        kiln::detail::first_fault<space>(reads<Q, elements>(4), reads<K, elements_like<Q>>(4),
+                                         reads<V, elements_like<Q>>(4), writes<Out, elements>(4));
+    constexpr attention_mistake of_operand[] = {q, k, v, out};
+    if constexpr (found.operand >= 0)
+      return of_operand[found.operand];
+    else if constexpr (found.what == fault::memory || !(lies_in<space, Options>() && ...))
       return memory;
-    else if constexpr (!is_element<T> || !one_type)
-      return elements;
-    else if constexpr (!is_element<typename Out::value_type>)
-      return result;
-    else if constexpr (std::is_const_v<typename Out::element>)
-      return constant;
     else if constexpr (((kind_of<Options> == option::none) || ...))
       return not_an_option;
     else if constexpr (((kind_of<Options> == option::wrong) || ...))

@@ -8,6 +8,7 @@
 #include <kiln/kernel/gemm/table.hpp>
 #include <kiln/schedule/multistage.hpp>
 #include <kiln/schedule/warp_specialized.hpp>
+#include <kiln/view/sound.hpp>
 
 namespace kiln {
 
@@ -149,16 +150,6 @@ struct first_view {
 template <class V>
 struct first_view<dual_operand<V>> {
   using type = V;
-};
-
-/// The memory that a view lies in; for what is no view, any.
-template <class V>
-struct space_of {
-  using type = host_space;
-};
-template <class T, int R, class S, int U>
-struct space_of<tensor<T, R, S, U>> {
-  using type = S;
 };
 
 /// The memory that an executor reaches; void for what is none.

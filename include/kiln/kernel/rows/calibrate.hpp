@@ -38,17 +38,6 @@ inline constexpr seen_kind kind_of<observed_ranges<G, S>> = seen_kind::ranges;
 template <class S>
 inline constexpr seen_kind kind_of<observed_histogram<S>> = seen_kind::histogram;
 
-/// The memory of a view, or of what was seen; of what is neither, the host's.
-template <class T>
-struct space_of {
-  using type = host_space;
-};
-template <class T>
-requires requires { typename T::space; }
-struct space_of<T> {
-  using type = typename T::space;
-};
-
 template <granularity G, class S>
 status check_observed(const observed_ranges<G, S>& seen) {
   KILN_TRY(check_output("low", seen.low));

@@ -5,35 +5,27 @@
 
 namespace kiln::rows {
 
-/// Two f16 or bf16 of one register at a time: the larger or the smaller of each, NaN if either is; magnitudes.
+/// Two f16 or bf16 of one register at a time: the larger of each, or the smaller, NaN if either is; magnitudes.
 template <class X>
 inline constexpr bool comes_in_pairs = std::is_same_v<X, f16> || std::is_same_v<X, bf16>;
-template <class X>
+template <class X, bool Smaller = false>
 KILN_FN std::uint32_t larger_pair(std::uint32_t a, std::uint32_t b) {
 #if defined(__CUDA_ARCH__)
+  constexpr bool half = std::is_same_v<X, f16>;
   std::uint32_t r;
-  if constexpr (std::is_same_v<X, f16>)
+  if constexpr (half && Smaller)
+    asm("min.NaN.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+  else if constexpr (half)
     asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+  else if constexpr (Smaller)
+    asm("min.NaN.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
   else
     asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
   return r;
 #else
+  using of = std::conditional_t<Smaller, minimum_of, maximum_of>;
   const two_floats x = unpack2<X>(a), y = unpack2<X>(b);
-  return pack2<X>(maximum_of{}(x.lo, y.lo), maximum_of{}(x.hi, y.hi));
-#endif
-}
-template <class X>
-KILN_FN std::uint32_t smaller_pair(std::uint32_t a, std::uint32_t b) {
-#if defined(__CUDA_ARCH__)
-  std::uint32_t r;
-  if constexpr (std::is_same_v<X, f16>)
-    asm("min.NaN.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
-  else
-    asm("min.NaN.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
-  return r;
-#else
-  const two_floats x = unpack2<X>(a), y = unpack2<X>(b);
-  return pack2<X>(minimum_of{}(x.lo, y.lo), minimum_of{}(x.hi, y.hi));
+  return pack2<X>(of{}(x.lo, y.lo), of{}(x.hi, y.hi));
 #endif
 }
 KILN_FN std::uint32_t magnitude_pair(std::uint32_t x) { return x & 0x7fff7fffu; }
@@ -56,7 +48,7 @@ struct extreme_of {
   template <class X>
   KILN_FN static std::uint32_t pair(std::uint32_t a, std::uint32_t b) {
     if constexpr (What == extreme::smallest)
-      return smaller_pair<X>(a, b);
+      return larger_pair<X, true>(a, b);
     else
       return larger_pair<X>(a, What == extreme::largest_magnitude ? magnitude_pair(b) : b);
   }

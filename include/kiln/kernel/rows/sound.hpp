@@ -12,6 +12,7 @@ using kiln::detail::fault;
 using kiln::detail::first_fault;
 using kiln::detail::rank_of;
 using kiln::detail::reads;
+using kiln::detail::space_of;
 using kiln::detail::writes;
 
 using numbers = elements_of<float, f16, bf16>;
