@@ -144,13 +144,6 @@ status check_and_run(const Executor& ex, const Q& q, const K& k, const V& v, con
   KILN_TRY(check(p, has));
   if (p.q.extents[0] == 0 || p.q.extents[1] == 0 || p.q.extents[2] == 0 || (dim_v == 0 && has.lse == 0)) return {};
 
-  const auto settle = [](auto& view) {  // without elements: nothing may be added to null
-    for (index_t& stride : view.strides)
-      if (view.data == nullptr) stride = 0;
-  };
-  settle(p.q), settle(p.k), settle(p.v), settle(p.out);
-  // A null row counts as none; those of values of no width are there, for their log-sum-exp.
-  if (p.out.data == nullptr) p.out.data = reinterpret_cast<typename Out::value_type*>(p.lse.data);
   p.head_dim = static_cast<int>(dim), p.value_dim = static_cast<int>(dim_v);
   p.group = p.q.extents[2] / p.k.extents[2];
   p.q_vectors = has_vector_lines(p.q), p.k_vectors = has_vector_lines(p.k), p.v_vectors = has_vector_lines(p.v);
@@ -181,11 +174,32 @@ status attention(const Executor& ex, const Q& q, const K& k, const V& v, const O
   else return {};
 }
 
+namespace attn {
+/// What options in braces are without a mask.
+struct options_without_mask {
+  std::optional<float> scale{};
+};
+}  // namespace attn
+
 /// A call without a mask says what is missing.
 template <class Config = automatic, executor Executor, class Q, class K, class V, class Out>
-status attention(const Executor&, const Q&, const K&, const V&, const Out&) {
+status attention(const Executor&, const Q&, const K&, const V&, const Out&, attn::options_without_mask = {}) {
   using enum attn::attention_mistake;
   static_assert(attn::sound_attention<(is_tensor_v<Out> ? no_mask : views)>::value);
+  return {};
+}
+/// Without an executor, or without the options.
+template <class Q, class K, class V, class Out>
+status attention(const Q&, const K&, const V&, const Out&, const attention_options&) {
+  static_assert(attn::sound_attention<executor<Q> ? attn::attention_mistake::out
+                                                  : attn::attention_mistake::not_an_executor>::value);
+  return {};
+}
+template <class Any = void>
+status attention(...) {
+  static_assert(detail::never<Any>,
+                "attention takes (executor, q, k, v, out, {.mask = causal::none}, options...); the executor is host or "
+                "device(stream), the options are key_lengths(view), query_lengths(view) and log_sum_exp(view)");
   return {};
 }
 
