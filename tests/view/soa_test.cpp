@@ -223,6 +223,8 @@ TEST(soa_view, columns_and_slices_that_there_are_not_are_refused) {
   EXPECT_EQ(select<position>(bad).count, -1);
   EXPECT_EQ(host_soa_in<float>(data.x.data(), -1).count, -1);
   EXPECT_EQ(soa_bytes<float>(-1), 0u);
+  EXPECT_EQ((soa_bytes<float, double>(INT64_MAX)), std::size_t{INT64_MAX}) << "more than can be counted";
+  EXPECT_EQ((soa_bytes<position, mass>(index_t{1} << 40)), std::size_t{14} << 40);
   float* const none = nullptr;
   EXPECT_EQ(column<position>(slice(host_soa<position>({none, none, none}, 4), 1, 3), 1).data, nullptr);
 }

@@ -152,12 +152,13 @@ template <class... Fields>
 constexpr std::size_t packed_arrays(index_t n, std::size_t fields) {
   const std::size_t sizes[] = {sizeof(typename field<Fields>::type)...};
   const int components[] = {field<Fields>::components...};
-  std::size_t bytes = 0;
-  if (n <= 0) return bytes;
-  for (std::size_t f = 0; f < fields; ++f)
-    bytes +=
-        round_up(static_cast<std::size_t>(n) * sizes[f], std::size_t{256}) * static_cast<std::size_t>(components[f]);
-  return bytes;
+  index_t bytes = 0;
+  if (n <= 0) return 0;
+  for (std::size_t f = 0; f < fields; ++f) {
+    const index_t array = saturated_sum(saturated_product(static_cast<index_t>(sizes[f]), n), 255) / 256;
+    bytes = saturated_sum(bytes, saturated_product(256, saturated_product(array, components[f])));
+  }
+  return static_cast<std::size_t>(bytes);
 }
 
 template <class Space, class... Fields, std::size_t... I>
@@ -190,7 +191,8 @@ constexpr auto soa_on(detail::array_argument<Fields>... arrays, index_t n) {
   return detail::make_soa<typename Executor::space, Fields...>(std::index_sequence_for<Fields...>{}, n, arrays...);
 }
 
-/// Bytes of one buffer that holds all arrays of n elements, and views of such a buffer (256-byte aligned).
+/// Bytes of one buffer that holds all arrays of n elements (2^63 - 1 where there are more), and views of such a buffer
+/// (256-byte aligned).
 template <class... Fields>
 constexpr std::size_t soa_bytes(index_t n) {
   return detail::packed_arrays<Fields...>(n, sizeof...(Fields));
