@@ -3,47 +3,20 @@
 /// and never beyond `count`.
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include <kiln/core/bits.hpp>
 #include <kiln/core/macros.hpp>
 #include <kiln/core/numeric.hpp>
 #include <kiln/core/types.hpp>
+#include <kiln/core/words.hpp>
 #include <kiln/epilogue/place.hpp>
 #include <kiln/view/tensor.hpp>
 
 namespace kiln::detail {
 
-template <int Bytes>
-struct word;
-template <>
-struct word<1> {
-  using type = unsigned char;
-};
-template <>
-struct word<2> {
-  using type = unsigned short;
-};
-template <>
-struct word<4> {
-  using type = unsigned int;
-};
-#if defined(__CUDACC__)
-template <>
-struct word<8> {
-  using type = uint2;
-};
-template <>
-struct word<16> {
-  using type = uint4;
-};
-#endif
-
-/// The piece of a vec<T, N> that one instruction moves.
+/// Bytes of the accesses that move a vec<T, N>.
 template <class T, int N>
-inline constexpr int piece_bytes = sizeof(T) * N < 16 ? static_cast<int>(sizeof(T)) * N : 16;
-template <class T, int N>
-inline constexpr int pieces = static_cast<int>(sizeof(T)) * N / piece_bytes<T, N>;
+inline constexpr int piece_bytes = access_bytes(sizeof(T) * N);
 
 template <class T, int N>
 KILN_FN bool is_aligned(const T* p) {
@@ -64,37 +37,11 @@ bool rows_allow_vectors(const tensor<T, R, S, U>& v) {
 
 template <int N, class T>
 KILN_FN vec<T, N> read_whole(const T* p) {
-  vec<T, N> r;
-#if defined(__CUDA_ARCH__)
-  using piece = typename word<piece_bytes<T, N>>::type;
-  struct {
-    piece w[pieces<T, N>];
-  } all;
-  KILN_UNROLL
-  for (int i = 0; i < pieces<T, N>; ++i) {
-    const piece* q = reinterpret_cast<const piece*>(p) + i;
-    all.w[i] = *q;
-  }
-  r = bit_cast<vec<T, N>>(all);
-#else
-  std::memcpy(r.v, p, sizeof(r.v));
-#endif
-  return r;
+  return bit_cast<vec<T, N>>(load_words<static_cast<int>(sizeof(T)) * N>(p));
 }
-
 template <int N, class T>
 KILN_FN void write_whole(T* p, const vec<T, N>& x) {
-#if defined(__CUDA_ARCH__)
-  using piece = typename word<piece_bytes<T, N>>::type;
-  struct all_pieces {
-    piece w[pieces<T, N>];
-  };
-  const auto all = bit_cast<all_pieces>(x);
-  KILN_UNROLL
-  for (int i = 0; i < pieces<T, N>; ++i) reinterpret_cast<piece*>(p)[i] = all.w[i];
-#else
-  std::memcpy(p, x.v, sizeof(x.v));
-#endif
+  store_words(p, bit_cast<words<static_cast<int>(sizeof(T)) * N>>(x));
 }
 
 template <class T>

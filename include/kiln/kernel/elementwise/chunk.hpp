@@ -4,57 +4,14 @@
 #include <cstdint>
 #include <kiln/core/macros.hpp>
 #include <kiln/core/types.hpp>
+#include <kiln/core/words.hpp>
 
 namespace kiln::elementwise {
 
-/// Bytes of one access to a chunk: the largest power of two, 16 at most, that divides it. The chunk's address needs to
-/// be a multiple of this.
-KILN_FN constexpr int access_bytes(std::size_t chunk) {
-  int width = 16;
-  while (chunk % static_cast<std::size_t>(width) != 0) width /= 2;
-  return width;
-}
-
-/// What one access moves. CUDA's own vector types keep it one instruction.
-template <int Bytes>
-struct word_type;
-template <>
-struct word_type<1> {
-  using type = std::uint8_t;
-};
-template <>
-struct word_type<2> {
-  using type = std::uint16_t;
-};
-template <>
-struct word_type<4> {
-  using type = std::uint32_t;
-};
-#if defined(__CUDACC__)
-template <>
-struct word_type<8> {
-  using type = uint2;
-};
-template <>
-struct word_type<16> {
-  using type = uint4;
-};
-#else
-template <>
-struct word_type<8> {
-  struct alignas(8) type {
-    std::uint32_t w[2];
-  };
-};
-template <>
-struct word_type<16> {
-  struct alignas(16) type {
-    std::uint32_t w[4];
-  };
-};
-#endif
-template <int Bytes>
-using word = typename word_type<Bytes>::type;
+using kiln::detail::access_bytes;
+using kiln::detail::load_words;
+using kiln::detail::word;
+using kiln::detail::words;
 
 #if defined(__CUDA_ARCH__)
 /// Spelled out for the wide ones: where several arrays are written one after another, the compiler was seen to split
@@ -76,11 +33,8 @@ KILN_DEVICE void store_word(W* to, const W& w) {
 template <int V, class T>
 KILN_FN void load_chunk(const T* from, T (&to)[V]) {
 #if defined(__CUDA_ARCH__)
-  constexpr int width = access_bytes(sizeof(T) * V), count = static_cast<int>(sizeof(T)) * V / width;
-  word<width> words[count];
-  KILN_UNROLL
-  for (int i = 0; i < count; ++i) words[i] = reinterpret_cast<const word<width>*>(from)[i];
-  __builtin_memcpy(to, words, sizeof(words));
+  const auto x = load_words<static_cast<int>(sizeof(T)) * V>(from);
+  __builtin_memcpy(to, &x, sizeof x);
 #else
   for (int i = 0; i < V; ++i) to[i] = from[i];
 #endif
@@ -89,11 +43,10 @@ KILN_FN void load_chunk(const T* from, T (&to)[V]) {
 template <int V, class T>
 KILN_FN void store_chunk(T* to, const T (&from)[V]) {
 #if defined(__CUDA_ARCH__)
-  constexpr int width = access_bytes(sizeof(T) * V), count = static_cast<int>(sizeof(T)) * V / width;
-  word<width> words[count];
-  __builtin_memcpy(words, from, sizeof(words));
+  words<static_cast<int>(sizeof(T)) * V> x;
+  __builtin_memcpy(&x, from, sizeof x);
   KILN_UNROLL
-  for (int i = 0; i < count; ++i) store_word(reinterpret_cast<word<width>*>(to) + i, words[i]);
+  for (int i = 0; i < x.count; ++i) store_word(reinterpret_cast<word<decltype(x)::size>*>(to) + i, x.w[i]);
 #else
   for (int i = 0; i < V; ++i) to[i] = from[i];
 #endif

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <kiln/core/numeric.hpp>
 #include <kiln/core/types.hpp>
+#include <kiln/core/words.hpp>
 #include <kiln/kernel/rows/operand.hpp>
 #include <type_traits>
 
@@ -19,16 +20,12 @@ struct alignas(sizeof(T) * Width >= 16 ? 16 : sizeof(T) * Width) chunk {
 
 namespace detail {
 template <int Bytes>
-struct alignas(Bytes) piece {
-  std::conditional_t<(Bytes >= 4), std::uint32_t, std::conditional_t<(Bytes == 2), std::uint16_t, std::uint8_t>>
-      w[Bytes >= 4 ? Bytes / 4 : 1];
-};
-template <int Bytes>
 KILN_FN void move_bytes(void* to, const void* from) {
 #if defined(__CUDA_ARCH__)
-  constexpr int size = Bytes >= 16 ? 16 : Bytes;
+  using piece = kiln::detail::word<kiln::detail::access_bytes(Bytes)>;
   KILN_UNROLL
-  for (int i = 0; i < Bytes / size; ++i) static_cast<piece<size>*>(to)[i] = static_cast<const piece<size>*>(from)[i];
+  for (int i = 0; i < Bytes / static_cast<int>(sizeof(piece)); ++i)
+    static_cast<piece*>(to)[i] = static_cast<const piece*>(from)[i];
 #else
   std::memcpy(to, from, Bytes);
 #endif
