@@ -129,6 +129,7 @@ void parse_chatglm(const json& root, config& c) {
   read(root, "add_qkv_bias", c.qkv_bias);
   must_be(root, "add_bias_linear", false);
   must_be(root, "rmsnorm", true);
+  must_be(root, "post_layer_norm", true);
   must_be(root, "apply_residual_connection_post_layernorm", false);
   double ratio = 1.0;
   read(root, "rope_ratio", ratio);

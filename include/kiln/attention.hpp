@@ -144,6 +144,13 @@ status check_and_run(const Executor& ex, const Q& q, const K& k, const V& v, con
   KILN_TRY(check(p, has));
   if (p.q.extents[0] == 0 || p.q.extents[1] == 0 || p.q.extents[2] == 0 || (dim_v == 0 && has.lse == 0)) return {};
 
+  const auto settle = [](auto& view) {  // without elements: nothing may be added to null
+    for (index_t& stride : view.strides)
+      if (view.data == nullptr) stride = 0;
+  };
+  settle(p.q), settle(p.k), settle(p.v), settle(p.out);
+  // A null row counts as none; those of values of no width are there, for their log-sum-exp.
+  if (p.out.data == nullptr) p.out.data = reinterpret_cast<typename Out::value_type*>(p.lse.data);
   p.head_dim = static_cast<int>(dim), p.value_dim = static_cast<int>(dim_v);
   p.group = p.q.extents[2] / p.k.extents[2];
   p.q_vectors = has_vector_lines(p.q), p.k_vectors = has_vector_lines(p.k), p.v_vectors = has_vector_lines(p.v);

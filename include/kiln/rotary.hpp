@@ -3,8 +3,8 @@
 ///
 /// With width w, frequency f_j = theta^(-2j / w) and angle a = position * f_j, the pair (x, y) of head channels j
 /// becomes (x cos a - y sin a, y cos a + x sin a); channels from w on are copied. Frequencies come from float64 and
-/// angles are reduced exactly, so a cosine is right to float32 at every position; products are float32 and rounded
-/// once.
+/// angles are reduced exactly, so with theta of at least 1 a cosine is right to float32 at every position of 32 bits,
+/// and loses a digit for every further factor of ten; products are float32 and rounded once.
 #include <kiln/kernel/rows/check.hpp>
 #include <kiln/kernel/rows/items.hpp>
 #include <kiln/kernel/rows/rotary.hpp>
@@ -47,8 +47,8 @@ inline status check_rotary(const rotary_options& o, index_t channels) {
                 ", the channels of a head");
   if (channels > 0x7fffffff)
     return fail(errc::unsupported, "a head has ", channels, " channels, needs at most 2147483647");
-  if (!(o.theta > 0 && o.theta < 1e300))
-    return fail(errc::bad_option, "option `theta`: saw ", o.theta, ", needs a positive number");
+  if (!(o.theta > 1e-300 && o.theta < 1e300))
+    return fail(errc::bad_option, "option `theta`: saw ", o.theta, ", needs a number between 1e-300 and 1e300");
   return {};
 }
 

@@ -103,6 +103,11 @@ TEST(GlmConfig, ReadsTheRemoteCodeLayout) {
   EXPECT_EQ(c.rope_theta, 5000000.0);
   EXPECT_TRUE(c.qkv_bias);
   EXPECT_TRUE(says(refusal(R"({"model_type": "chatglm"})"), "\"padded_vocab_size\" is missing"));
+  EXPECT_TRUE(says(
+      refusal(
+          R"({"model_type": "chatglm", "padded_vocab_size": 5, "hidden_size": 4, "ffn_hidden_size": 6, "num_layers": 1,
+    "num_attention_heads": 1, "kv_channels": 4, "seq_length": 8, "layernorm_epsilon": 1e-05, "post_layer_norm": false})"),
+      "\"post_layer_norm\" is false, needs true"));
 }
 
 TEST(GlmConfig, NamesTheKeyAndTheValueThatIsWrong) {

@@ -310,7 +310,8 @@ TYPED_TEST(rotary_kernels, wrong_options_are_named) {
     EXPECT_EQ(s.code(), errc::bad_option);
     EXPECT_NE(s.message().find("`width`: saw " + std::to_string(width)), std::string::npos) << s.message();
   }
-  EXPECT_EQ(rotary(this->executor(), x, positions_from{}, y, {.theta = 0}).code(), errc::bad_option);
+  for (const double theta : {0.0, -1.0, 1e-320, 1e300, std::nan("")})  // 1e-320: its powers would pass float64's range
+    EXPECT_EQ(rotary(this->executor(), x, positions_from{}, y, {.theta = theta}).code(), errc::bad_option);
   const auto few = view_on<TypeParam>(this->input(std::vector<std::int32_t>{1, 2}).data(), 2);
   EXPECT_EQ(rotary(this->executor(), x, few, y).code(), errc::bad_shape);
 
