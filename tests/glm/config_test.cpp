@@ -106,7 +106,8 @@ TEST(GlmConfig, ReadsTheRemoteCodeLayout) {
   EXPECT_TRUE(says(
       refusal(
           R"({"model_type": "chatglm", "padded_vocab_size": 5, "hidden_size": 4, "ffn_hidden_size": 6, "num_layers": 1,
-    "num_attention_heads": 1, "kv_channels": 4, "seq_length": 8, "layernorm_epsilon": 1e-05, "post_layer_norm": false})"),
+    "num_attention_heads": 1, "kv_channels": 4, "seq_length": 8, "layernorm_epsilon": 1e-05,
+    "post_layer_norm": false})"),
       "\"post_layer_norm\" is false, needs true"));
 }
 
