@@ -3,7 +3,7 @@
 namespace bench {
 
 template <int K>
-using pinned = kiln::config<kiln::tile<128, 128, K>, kiln::warp_tile<64, 64>, kiln::stages<3>, kiln::multistage,
+using pinned = kiln::config<kiln::tile<256, 128, K>, kiln::warp_tile<64, 64>, kiln::stages<4>, kiln::multistage,
                             kiln::instructions::sm80>;
 
 kiln_side plain_sm80_bf16(const problem& p) { return plain<kiln::bf16, kiln::bf16, pinned<64>>(p); }

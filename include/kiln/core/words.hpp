@@ -75,11 +75,29 @@ KILN_FN words<Bytes> load_words(const void* from) {
   return x;
 }
 
+#if defined(__CUDA_ARCH__)
+/// To global memory. Spelled out for the wide ones: where several arrays are written one after another, and in the
+/// epilogue of a block-wide GEMM, nvcc 13.0 was seen to split the stores into words of four bytes.
+template <class W>
+KILN_DEVICE void store_word(W* to, const W& w) {
+  if constexpr (sizeof(W) == 16) {
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)), "r"(w.x), "r"(w.y),
+                 "r"(w.z), "r"(w.w)
+                 : "memory");
+  } else if constexpr (sizeof(W) == 8) {
+    asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)), "r"(w.x), "r"(w.y) : "memory");
+  } else {
+    *to = w;
+  }
+}
+#endif
+
+/// `to` is global memory.
 template <int Bytes>
 KILN_FN void store_words(void* to, const words<Bytes>& x) {
 #if defined(__CUDA_ARCH__)
   KILN_UNROLL
-  for (int i = 0; i < x.count; ++i) static_cast<word<words<Bytes>::size>*>(to)[i] = x.w[i];
+  for (int i = 0; i < x.count; ++i) store_word(static_cast<word<words<Bytes>::size>*>(to) + i, x.w[i]);
 #else
   std::memcpy(to, &x, sizeof x);
 #endif

@@ -12,22 +12,8 @@ using kiln::detail::access_bytes;
 using kiln::detail::load_words;
 using kiln::detail::word;
 using kiln::detail::words;
-
 #if defined(__CUDA_ARCH__)
-/// Spelled out for the wide ones: where several arrays are written one after another, the compiler was seen to split
-/// the stores into words of four bytes.
-template <class W>
-KILN_DEVICE void store_word(W* to, const W& w) {
-  if constexpr (sizeof(W) == 16) {
-    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)), "r"(w.x), "r"(w.y),
-                 "r"(w.z), "r"(w.w)
-                 : "memory");
-  } else if constexpr (sizeof(W) == 8) {
-    asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)), "r"(w.x), "r"(w.y) : "memory");
-  } else {
-    *to = w;
-  }
-}
+using kiln::detail::store_word;
 #endif
 
 template <int V, class T>
@@ -45,8 +31,7 @@ KILN_FN void store_chunk(T* to, const T (&from)[V]) {
 #if defined(__CUDA_ARCH__)
   words<static_cast<int>(sizeof(T)) * V> x;
   __builtin_memcpy(&x, from, sizeof x);
-  KILN_UNROLL
-  for (int i = 0; i < x.count; ++i) store_word(reinterpret_cast<word<decltype(x)::size>*>(to) + i, x.w[i]);
+  kiln::detail::store_words(to, x);
 #else
   for (int i = 0; i < V; ++i) to[i] = from[i];
 #endif

@@ -35,6 +35,7 @@ struct staged_finish {
   template <class Warp, class Acc>
   KILN_FN static void run(Warp warp, const Arguments& p, index_t batch, coord first, index_t row_part, index_t col_part,
                           Acc&& sums, scratch& memory) {
+    const bool whole_rows = p.n - first.col >= WN;
     KILN_UNROLL
     for (int chunk = 0; chunk < Math::chunks; ++chunk) {
       warp.each([&](int thread) {
@@ -56,6 +57,7 @@ struct staged_finish {
           reduce(warp, p, sink, p.partials[decltype(number)::value], batch, first, chunk, row_part, col_part, memory);
           sync(warp);  // a later sink may overwrite what other lanes of the reduction still read
         } else {
+          const bool vectors_only = whole_rows && (p.vector_sinks >> decltype(number)::value & 1u);
           warp.each([&](int thread) {
             const int lane = lane_of(thread);
             KILN_UNROLL
@@ -63,8 +65,12 @@ struct staged_finish {
               place at;
               accumulators<accumulator, products, 8> x;
               if (!read(warp, lane, i, p, batch, first, chunk, memory, at, x)) continue;
-              at.vectors = at.count == 8 && (p.vector_sinks >> decltype(number)::value & 1u);
-              sink.put(x, at);
+              if (vectors_only) {
+                at.count = 8, at.vectors = true;  // known when compiled: no tests of addresses
+                sink.put(x, at);
+              } else {
+                sink.put(x, at);
+              }
             }
           });
         }
@@ -81,10 +87,11 @@ struct staged_finish {
   template <class Warp>
   KILN_FN static bool read(Warp warp, int lane, int i, const Arguments& p, index_t batch, coord first, int chunk,
                            const scratch& memory, place& at, accumulators<accumulator, products, 8>& x) {
-    const int v = lane + 32 * i, row = v / vectors_of_row, col = v % vectors_of_row * 8;
-    at.batch = batch, at.row = first.row + chunk * Math::chunk_rows + row, at.col = first.col + col;
+    // Lanes take whole rows, so that a vector's row is the first one's and a constant.
+    const int row = lane / vectors_of_row + i * (32 / vectors_of_row), col = lane % vectors_of_row * 8;
+    at.batch = batch, at.row = first.row + (chunk * Math::chunk_rows + row), at.col = first.col + col;
     const index_t left = p.n - at.col;
-    if (v >= vectors || at.row >= p.m || left <= 0) return false;
+    if ((vectors % 32 != 0 && row >= Math::chunk_rows) || at.row >= p.m || left <= 0) return false;
     at.count = left < 8 ? static_cast<int>(left) : 8;
     KILN_UNROLL
     for (int q = 0; q < products; ++q) x.v[q] = memory.part[q].get(warp, lane, row, col);

@@ -21,11 +21,19 @@ struct ring_gemm {
       std::is_same_v<typename Config::instruction_set, instructions::simt> ? "simt" : "sm80";
   static constexpr int tile_m = program::tile_m, tile_n = program::tile_n, tile_k = program::tile_k;
   static constexpr int cluster_m = 1, cluster_n = 1, cluster = 1, resident = 2;
-  /// Blocks that the registers must have room for. 0 leaves it to the assembler, which for scalar products would rather
-  /// spill than give up a block.
-  static constexpr int least_resident = std::is_same_v<typename Config::instruction_set, instructions::simt> ? 1 : 0;
   static constexpr int alignment = 1024;  // a swizzle's pattern is made from address bits
   static constexpr index_t shared_bytes = static_cast<index_t>(sizeof(shared)) + alignment;
+  /// Registers of a thread: sums, operands, and as many again as addresses and the epilogue take.
+  static constexpr int registers =
+      program::products * program::math::registers +
+      static_cast<int>(sizeof(typename program::math::template operands<block_scope<on_device, program::threads>>)) / 4 + 64;
+  /// Blocks that the registers must have room for: as many as the shared memory of an H200 has. Left to itself, the
+  /// assembler would rather spill than give up a block.
+  static constexpr int least_resident =
+      std::is_same_v<typename Config::instruction_set, instructions::simt>
+          ? 1
+          : static_cast<int>(max_of<index_t>(
+                min_of<index_t>((228 << 10) / (shared_bytes + 1024), (64 << 10) / (program::threads * registers)), 1));
   static constexpr index_t row_parts_of_tile = program::warps_n;
   static constexpr index_t column_parts_of_tile = program::warps_m * program::math::chunks;
 

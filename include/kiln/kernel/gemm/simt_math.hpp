@@ -74,15 +74,16 @@ struct simt_math {
     });
   }
 
-  // A slot is read and multiplied in one go; nothing is held from one to the next.
+  // A slot is read and multiplied in one go; nothing is held from one to the next, which is loaded in one go, too.
+  static constexpr int parts = 1;
   static constexpr int products = Arguments::products;
   template <class Block>
   struct operands {};
   template <class Warp, class ATile, class BTile, class Operands>
   KILN_FN static void begin(Warp, const ATile&, const BTile (&)[products], int, int, coord, Operands&) {}
-  template <class Warp, class ATile, class BTile, class Operands, class Acc>
+  template <class Warp, class ATile, class BTile, class Operands, class Acc, class Beside>
   KILN_FN static void most(Warp warp, const ATile& a, const BTile (&b)[products], int row0, int col0, coord inside,
-                           index_t k_inside, Operands&, Acc&& sums) {
+                           index_t k_inside, Operands&, Acc&& sums, Beside&&) {
     KILN_UNROLL
     for (int q = 0; q < products; ++q)
       compute(warp, a, b[q], row0, col0, inside, k_inside, [&](int lane) { return sums(lane, q); });

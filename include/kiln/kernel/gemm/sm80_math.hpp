@@ -43,6 +43,7 @@ struct sm80_math {
     fragments<std::uint32_t, cols * 2, Block> b[products][2];
   };
   static constexpr int steps = K / depth;
+  static constexpr int parts = steps;  ///< in which the next slot is loaded
   static_assert(steps % 2 == 0, "config: K of the tile holds an even number of the instruction's steps");
 
   /// Fetches the operands of step `s` of the warp tile at (row0, col0). The host leaves out those outside the matrix.
@@ -107,13 +108,15 @@ struct sm80_math {
                             Operands& o) {
     fetch(warp, a, b, row0, col0, inside, 0, o);
   }
-  /// All of a slot but its last products; afterwards the slot has been read.
-  template <class Warp, class ATile, class BTile, class Operands, class Acc>
+  /// All of a slot but its last products; afterwards the slot has been read. Calls `beside(part)` for parts 1 and on,
+  /// each before the products of one step.
+  template <class Warp, class ATile, class BTile, class Operands, class Acc, class Beside>
   KILN_FN static void most(Warp warp, const ATile& a, const BTile (&b)[products], int row0, int col0, coord inside,
-                           index_t, Operands& o, Acc&& sums) {
+                           index_t, Operands& o, Acc&& sums, Beside&& beside) {
     KILN_UNROLL
     for (int s = 0; s + 1 < steps; ++s) {
       fetch(warp, a, b, row0, col0, inside, s + 1, o);
+      beside(s + 1);
       multiply(warp, o, s, inside, sums);
     }
   }
