@@ -43,8 +43,9 @@ struct host_executor {
     return e;
   }
   /// Watches shared memory: races, missing fences, slots reused too early end the call with a report. Watched are
-  /// `gemm`, `gemm_grouped`, `attention` and what twin::run_roles runs. Row and elementwise calls run as without: on
-  /// the host most have no shared memory, and columns, draws and transpositions reach theirs unseen.
+  /// `gemm`, `gemm_grouped`, `attention`, reductions and ranges of columns, `reduce`, transpositions, copies between
+  /// structs and arrays, and what twin::run_roles runs. Other calls run as without: rows and elements have no shared
+  /// memory on the host; draws from long rows and searches in histograms reach theirs unseen.
   constexpr host_executor with_checks(bool on = true) const {
     host_executor e = *this;
     e.checked = on;

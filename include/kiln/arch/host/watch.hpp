@@ -23,6 +23,9 @@ struct watcher {
 
 inline constinit thread_local watcher* watching = nullptr;
 
+/// As a function, for code that is compiled for the device, too.
+inline watcher* listener() { return watching; }
+
 inline void note_read(const void* p, int bytes, int thread, proxy by = proxy::generic) {
   if (watching != nullptr) watching->read(p, bytes, thread, by);
 }

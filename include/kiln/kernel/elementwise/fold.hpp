@@ -8,6 +8,7 @@
 #include <kiln/kernel/elementwise/record_map.hpp>
 #include <kiln/kernel/elementwise/tensor_map.hpp>
 #include <kiln/tile/exchange.hpp>
+#include <kiln/tile/watched.hpp>
 #include <type_traits>
 #include <utility>
 
@@ -130,6 +131,7 @@ struct fold {
       sm90::wait_for_previous_kernel(threads);
     const index_t items = source.plan.items(), first = block * Scope::threads;
     A* const held = memory.values();
+    const watch_of watch(threads);
     threads.each([&](int t) {
       bool any = false;
       A sum = init;
@@ -140,18 +142,23 @@ struct fold {
           any = true;
         });
       held[t] = sum;
+      watch.write(held + t, sizeof(A), t);
     });
     sync(threads);
     const int active = static_cast<int>(min_of<index_t>(Scope::threads, items - first));
     KILN_NO_UNROLL
     for (int step = Scope::threads / 2; step > 0; step /= 2) {
       threads.each([&](int t) {
-        if (t < step && t + step < active) held[t] = static_cast<A>(op(held[t], held[t + step]));
+        if (t >= step || t + step >= active) return;
+        watch.read(held + t + step, sizeof(A), t);
+        held[t] = static_cast<A>(op(held[t], held[t + step]));
+        watch.write(held + t, sizeof(A), t);
       });
       sync(threads);
     }
     threads.each([&](int t) {
       if (t != 0) return;
+      watch.read(held, sizeof(A), t);
       if (blocks > 1)
         partials[block] = held[0];
       else

@@ -13,6 +13,7 @@
 #include <type_traits>
 #if defined(__CUDACC__)
 #include <kiln/kernel/hopper_code.hpp>
+#include <kiln/tile/watched.hpp>
 #endif
 
 namespace kiln::elementwise {
@@ -121,10 +122,10 @@ status run_tiles(const Executor& ex, const trace::launch_record& what, const Wor
   if (tiles == 0) return {};
   trace::scope<Executor> watch(ex, what);
   if constexpr (Executor::on_host) {
-    typename Work::shared memory;
-    using block = block_scope<on_host, elementwise_threads>;
-    stride_over(0, 1, tiles, [&](index_t tile) { work.tile(block{}, memory, tile); });
-    return watch.done({});
+    using shared = typename Work::shared;
+    return watch.done(each_block_on_host<shared, elementwise_threads>(ex, tiles, [&](shared& memory, index_t tile) {
+      work.tile(block_scope<on_host, elementwise_threads>{}, memory, tile);
+    }));
   } else {
 #if defined(__CUDACC__)
     static_assert(sizeof(Work) <= 4000, "too many operands: the views and the functor need to fit into 4000 bytes");

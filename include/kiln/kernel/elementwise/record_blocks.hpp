@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <kiln/kernel/elementwise/record_map.hpp>
 #include <kiln/tile/exchange.hpp>
+#include <kiln/tile/watched.hpp>
 #include <type_traits>
 #include <utility>
 
@@ -44,6 +45,7 @@ struct block_regrouping {
     const index_t first = number * elements;
     const int count = static_cast<int>(min_of<index_t>(elements, arrays.count - first));
     auto* const begin = structs.data + first * record;
+    const watch_of watch(threads);
     if constexpr (ToArrays) {
       move_structs(threads, memory, begin, count);
       sync(threads);
@@ -51,7 +53,10 @@ struct block_regrouping {
         if (t * chunk >= count) return;
         block b;
         KILN_UNROLL
-        for (int i = 0; i < pieces; ++i) b.p[i] = memory.tile[place(t * pieces + i)];
+        for (int i = 0; i < pieces; ++i) {
+          b.p[i] = memory.tile[place(t * pieces + i)];
+          watch.read(&memory.tile[place(t * pieces + i)], access, t);
+        }
         staged<Soa, chunk> s;
         each_component<true>(b, s);
         if (count - t * chunk >= chunk)
@@ -71,7 +76,10 @@ struct block_regrouping {
         block b;
         each_component<false>(b, s);
         KILN_UNROLL
-        for (int i = 0; i < pieces; ++i) memory.tile[place(t * pieces + i)] = b.p[i];
+        for (int i = 0; i < pieces; ++i) {
+          memory.tile[place(t * pieces + i)] = b.p[i];
+          watch.write(&memory.tile[place(t * pieces + i)], access, t);
+        }
       });
       sync(threads);
       move_structs(threads, memory, begin, count);
@@ -89,6 +97,7 @@ struct block_regrouping {
 
   KILN_HOST_CALLS template <class Scope>
   KILN_FN void move_structs(Scope threads, shared& memory, typename Aos::byte* global, int count) const {
+    const watch_of watch(threads);
     threads.each([&](int t) {
       if (count == elements) {
         piece p[pieces];
@@ -98,13 +107,13 @@ struct block_regrouping {
           if constexpr (ToArrays)
             get(global + i * access, p[k]);
           else
-            p[k] = memory.tile[place(i)];
+            p[k] = memory.tile[place(i)], watch.read(&memory.tile[place(i)], access, t);
         }
         KILN_UNROLL
         for (int k = 0; k < pieces; ++k) {
           const int i = k * Scope::threads + t;
           if constexpr (ToArrays)
-            memory.tile[place(i)] = p[k];
+            memory.tile[place(i)] = p[k], watch.write(&memory.tile[place(i)], access, t);
           else
             put(global + i * access, p[k]);
         }
@@ -112,9 +121,9 @@ struct block_regrouping {
         for (int at = t; at < count * record; at += Scope::threads) {
           auto& inside = reinterpret_cast<unsigned char*>(memory.tile)[place(at / access) * access + at % access];
           if constexpr (ToArrays)
-            inside = global[at];
+            inside = global[at], watch.write(&inside, 1, t);
           else
-            global[at] = inside;
+            global[at] = inside, watch.read(&inside, 1, t);
         }
       }
     });

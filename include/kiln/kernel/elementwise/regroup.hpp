@@ -8,6 +8,7 @@
 #include <kiln/kernel/elementwise/record_blocks.hpp>
 #include <kiln/kernel/elementwise/record_map.hpp>
 #include <kiln/tile/exchange.hpp>
+#include <kiln/tile/watched.hpp>
 #include <type_traits>
 #include <utility>
 
@@ -29,10 +30,12 @@ struct copy_fields {
   }
 };
 
-/// `bytes` bytes between memory and a tile, by all threads, in accesses of `Width` bytes as far as they go.
-template <int Width, class Scope>
+/// `bytes` bytes between memory and a tile, by all threads, in accesses of `Width` bytes as far as they go. The watch
+/// hears of both sides and knows which of them is the tile.
+KILN_HOST_CALLS template <int Width, class Scope>
 KILN_FN void move_bytes(Scope threads, unsigned char* to, const unsigned char* from, int bytes) {
   using w [[maybe_unused]] = word<Width>;
+  const watch_of watch(threads);
   threads.each([&](int t) {
     const int words = bytes / Width;
     for (int i = t; i < words; i += Scope::threads) {
@@ -41,8 +44,14 @@ KILN_FN void move_bytes(Scope threads, unsigned char* to, const unsigned char* f
 #else
       __builtin_memcpy(to + i * Width, from + i * Width, Width);
 #endif
+      watch.read(from + i * Width, Width, t);
+      watch.write(to + i * Width, Width, t);
     }
-    for (int i = words * Width + t; i < bytes; i += Scope::threads) to[i] = from[i];
+    for (int i = words * Width + t; i < bytes; i += Scope::threads) {
+      to[i] = from[i];
+      watch.read(from + i, 1, t);
+      watch.write(to + i, 1, t);
+    }
   });
 }
 
@@ -101,6 +110,7 @@ struct regrouping {
     using A = typename array_field::type;
     using S = typename Aos::fields::template at<number>::type;
     constexpr int offset = static_cast<int>(Aos::fields::template offset<number>);
+    const watch_of watch(threads);
     KILN_NO_UNROLL
     for (int c = 0; c < array_field::components; ++c) {
       auto* const array = arrays.template at<I>(first, c);
@@ -110,10 +120,12 @@ struct regrouping {
           if constexpr (ToArrays) {
             S s;
             __builtin_memcpy(&s, __builtin_assume_aligned(at, alignof(S)), sizeof(S));
+            watch.read(at, sizeof(S), t);
             array[i] = detail::stored_as<A>(s);
           } else {
             const S s = detail::stored_as<S>(array[i]);
             __builtin_memcpy(__builtin_assume_aligned(at, alignof(S)), &s, sizeof(S));
+            watch.write(at, sizeof(S), t);
           }
         }
       });

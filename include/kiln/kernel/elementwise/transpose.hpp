@@ -5,6 +5,7 @@
 #include <kiln/kernel/elementwise/check.hpp>
 #include <kiln/kernel/elementwise/tensor_map.hpp>
 #include <kiln/tile/exchange.hpp>
+#include <kiln/tile/watched.hpp>
 
 namespace kiln::elementwise {
 
@@ -82,6 +83,7 @@ struct transposition {
     constexpr int step = warps_across * (32 / lanes) * lines;  // between the lines that a thread reads
     constexpr int reads = width / step, at_once = reads * lines <= 8 ? reads : 8 / lines;
     static_assert(warps % warps_along == 0 && width % step == 0 && reads % at_once == 0);
+    const watch_of watch(threads);
     threads.each([&](int t) {
       const int lane = t % 32, warp = t / 32;
       const int row = (lane % lanes + warp % warps_along * lanes) * chunk;
@@ -116,7 +118,10 @@ struct transposition {
           word<unit> turned[chunk];
           turn(r[k], turned);
           KILN_UNROLL
-          for (int c = 0; c < chunk; ++c) move<unit>(words + c * width, &turned[c]);
+          for (int c = 0; c < chunk; ++c) {
+            move<unit>(words + c * width, &turned[c]);
+            watch.write(words + c * width, unit, t);
+          }
         }
       }
     });
@@ -132,8 +137,11 @@ struct transposition {
       for (int part = 0; part < writes; part += writes_at_once) {
         alignas(Access) Out x[writes_at_once][chunk];
         KILN_UNROLL
-        for (int k = 0; k < writes_at_once; ++k)
-          move<Access>(x[k], memory.tile + place(first + (part + k) * row_step, column));
+        for (int k = 0; k < writes_at_once; ++k) {
+          const Out* const at = memory.tile + place(first + (part + k) * row_step, column);
+          move<Access>(x[k], at);
+          watch.read(at, Access, t);
+        }
         KILN_UNROLL
         for (int k = 0; k < writes_at_once; ++k) {
           const int row = first + (part + k) * row_step;

@@ -5,6 +5,7 @@
 #include <kiln/core/scope.hpp>
 #include <kiln/core/trace.hpp>
 #include <kiln/kernel/launch.hpp>
+#include <kiln/tile/watched.hpp>
 #include <type_traits>
 
 namespace kiln::rows {
@@ -15,9 +16,9 @@ using where_of = std::conditional_t<Executor::on_host, on_host, on_device>;
 template <class Program>
 status run_blocks(const host_executor& ex, const trace::launch_record& record, const Program& program, index_t blocks) {
   trace::scope watch(ex, record);
-  typename Program::storage shared;
-  for (index_t b = 0; b < blocks; ++b) program.run(b, shared);
-  return watch.done({});
+  using storage = typename Program::storage;
+  return watch.done(each_block_on_host<storage, Program::block_type::threads>(
+      ex, blocks, [&](storage& shared, index_t b) { program.run(b, shared); }));
 }
 
 #if defined(__CUDACC__)

@@ -46,6 +46,7 @@ struct column_reduce_program {
 
   KILN_HOST_CALLS KILN_FN void run(index_t group, index_t split, [[maybe_unused]] int part, storage& shared) const {
     const block_type block;
+    const watch_of watch(block);
     // The second launch begins while the first ends.
     if (partial != nullptr)
       sm90::launch_dependents(block);
@@ -61,6 +62,7 @@ struct column_reduce_program {
       KILN_UNROLL
       for (int i = 0; i < Width; ++i) mine[i] = op::identity;
       if (c < columns) gather(first, log_threads - shape.log_across + shape.log_parts + shape.log_splits, c, mine);
+      watch.write(mine, Width * static_cast<int>(sizeof(float)), t);
     });
     if constexpr (!host)
       if (parts > 1) sm90::cluster_arrive(block);  // all have begun before one writes into another
@@ -90,6 +92,7 @@ struct column_reduce_program {
         const index_t c = group * wide + i;
         if (c >= columns) return;
         float a = results[i];
+        watch.read(results + i, sizeof(float), t);
         if constexpr (!host)
           if (parts > 1) {
             a = shared.of_part[0][i];
@@ -157,6 +160,7 @@ struct column_reduce_program {
 
   /// to[i] = from[i], from[i + n], from[i + 2 n] ... joined, `each` of them.
   KILN_HOST_CALLS KILN_FN static void join(block_type block, const float* from, float* to, int n, int each) {
+    const watch_of watch(block);
     block.each([&](int t) {
       KILN_NO_UNROLL
       for (int i = t; i < n; i += threads) {
@@ -164,7 +168,9 @@ struct column_reduce_program {
         KILN_UNROLL
         for (int e = 1; e < 8; ++e)
           if (e < each) a = op{}(a, from[i + e * n]);
+        for (int e = 0; host && e < each; ++e) watch.read(from + i + e * n, sizeof(float), t);
         to[i] = a;
+        watch.write(to + i, sizeof(float), t);
       }
     });
     sync(block);
@@ -195,9 +201,9 @@ template <class Program>
 status launch_columns(const host_executor& ex, const trace::launch_record& record, const Program& program,
                       index_t groups) {
   trace::scope watch(ex, record);
-  typename Program::storage shared;
-  for (index_t g = 0; g < groups; ++g) program.run(g, 0, 0, shared);
-  return watch.done({});
+  using storage = typename Program::storage;
+  return watch.done(each_block_on_host<storage, Program::threads>(
+      ex, groups, [&](storage& shared, index_t g) { program.run(g, 0, 0, shared); }));
 }
 
 template <int Width, reduction Op, class X, class Y>

@@ -134,6 +134,7 @@ struct column_range_program {
 
   KILN_HOST_CALLS KILN_FN void run(index_t block, storage& shared) const {
     const block_type threads;
+    const watch_of watch(threads);
     const index_t g = divided(block, wide), first = (block - g * wide) * Columns;
     const index_t begin = g * group, end = min_of(begin + group, rows);
     threads.each([&](int t) {
@@ -160,6 +161,8 @@ struct column_range_program {
         shared.low[t / Columns][t % Columns * Width + k] = r[k].low;
         shared.high[t / Columns][t % Columns * Width + k] = r[k].high;
         if constexpr (Finite) shared.ignored[t / Columns][t % Columns * Width + k] = ignored[k];
+        watch.write(&shared.low[t / Columns][t % Columns * Width + k], sizeof(float), t);
+        watch.write(&shared.high[t / Columns][t % Columns * Width + k], sizeof(float), t);
       }
     });
     sync(threads);
@@ -172,6 +175,8 @@ struct column_range_program {
         for (int lane = 0; lane < Lanes; ++lane) {
           r = joined(r, {shared.low[lane][t * Width + k], shared.high[lane][t * Width + k]});
           if constexpr (Finite) ignored += shared.ignored[lane][t * Width + k];
+          watch.read(&shared.low[lane][t * Width + k], sizeof(float), t);
+          watch.read(&shared.high[lane][t * Width + k], sizeof(float), t);
         }
         into(g, c + k, r, ignored);
       }
