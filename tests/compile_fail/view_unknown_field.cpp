@@ -1,4 +1,11 @@
 // expect: get<Tag>(element): Tag needs to be one of the view's fields; a type that occurs twice is reached by number
+// expect: select names a field that the view does not have once
+// expect: select: a field that is const in the view stays const: select<const mass>(view)
+// expect: column names a field that the view does not have once
+// expect: transposed swaps two axes: a view of rank 1 becomes a matrix with broadcast<axis>(v, 1)
+// expect: slice takes (view, axis, begin, end)
+// expect: host_view(pointer, extents...): extents are whole numbers
+#include <kiln/view/reshape.hpp>
 #include <kiln/view/soa.hpp>
 
 struct mass {
@@ -9,11 +16,25 @@ struct charge {
 };
 
 int main() {
+  using namespace kiln;
   float x[6] = {};
-  const auto p = kiln::host_soa<mass>(x, 6);
+  const auto p = host_soa<mass>(x, 6);
+  const auto q = host_soa<const mass>(x, 6);
 #ifdef KILN_FAIL
-  kiln::get<charge>(p[0]);
+  get<charge>(p[0]);
+  (void)select<charge>(p);
+  (void)select<mass>(q);
+  (void)column<charge>(p);
+  (void)transposed(host_view(x, 6));
+  (void)slice(host_view(x, 2, 3), 0, 1);
+  (void)host_view(x, 2.0, 3);
 #else
-  kiln::get<mass>(p[0]) = 1;
+  get<mass>(p[0]) = 1;
+  (void)select<mass>(p);
+  (void)select<const mass>(q);
+  (void)column<mass>(p);
+  (void)transposed(broadcast<0>(host_view(x, 6), 1));
+  (void)slice(host_view(x, 2, 3), 0, 0, 1);
+  (void)host_view(x, 2, 3);
 #endif
 }

@@ -30,6 +30,13 @@ KILN_FN constexpr auto transposed(const tensor<T, R, S, U>& v) {
   return t;
 }
 
+template <class T, class S, int U>
+constexpr auto transposed(const tensor<T, 1, S, U>& v) {
+  static_assert(sizeof(T) == 0,
+                "transposed swaps two axes: a view of rank 1 becomes a matrix with broadcast<axis>(v, 1)");
+  return v;
+}
+
 /// Axes in another order, as template arguments: `permuted<2, 0, 1>(v)`; -1 is the last axis.
 template <int... Axes, class T, int R, class S, int U>
 KILN_FN constexpr auto permuted(const tensor<T, R, S, U>& v) {
@@ -91,6 +98,12 @@ KILN_FN constexpr auto slice(tensor<T, R, S, U> v, int axis, index_t begin, inde
   // Null stays null, which calls refuse; where no element is left, the next would lie outside the memory.
   if (v.data != nullptr && begin < end) v.data += begin * v.stride(axis);
   v.extents[axis] = end - begin;
+  return v;
+}
+
+template <class T, int R, class S, int U>
+constexpr auto slice(const tensor<T, R, S, U>& v, index_t, index_t) {
+  static_assert(sizeof(T) == 0, "slice takes (view, axis, begin, end)");
   return v;
 }
 

@@ -231,21 +231,33 @@ KILN_FN constexpr auto slice(soa_view<Space, Fields...> v, index_t begin, index_
 template <class... Some, class Space, class... Fields>
 KILN_FN constexpr auto select(const soa_view<Space, Fields...>& v) {
   using all = field_list<Fields...>;
-  static_assert(((all::template count<typename field<Some>::tag> == 1) && ...),
-                "select names a field that the view does not have once");
-  soa_view<Space, Some...> r;
-  r.count = v.count;
-  const auto set = [](auto& to, const auto& from) {
-    for (std::size_t c = 0; c < sizeof(to) / sizeof(to[0]); ++c) to[c] = from[c];
-  };
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (set(detail::leaf<I>(r.arrays), detail::leaf<all::template number<typename field<Some>::tag>>(v.arrays)), ...);
-  }
-  (std::index_sequence_for<Some...>{});
+  constexpr bool there = ((all::template count<typename field<Some>::tag> == 1) && ...);
+  static_assert(there, "select names a field that the view does not have once");
+  constexpr bool writable = [] {
+    if constexpr (there)
+      return ((field<Some>::is_const || !all::template at<all::template number<typename field<Some>::tag>>::is_const) &&
+              ...);
+    else
+      return true;
+  }();
+  static_assert(writable, "select: a field that is const in the view stays const: select<const mass>(view)");
+  if constexpr (there && writable) {
+    soa_view<Space, Some...> r;
+    r.count = v.count;
+    const auto set = [](auto& to, const auto& from) {
+      for (std::size_t c = 0; c < sizeof(to) / sizeof(to[0]); ++c) to[c] = from[c];
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (set(detail::leaf<I>(r.arrays), detail::leaf<all::template number<typename field<Some>::tag>>(v.arrays)), ...);
+    }
+    (std::index_sequence_for<Some...>{});
 #if defined(KILN_DEBUG)
-  r.name = v.name;
+    r.name = v.name;
 #endif
-  return r;
+    return r;
+  } else {
+    return v;
+  }
 }
 
 /// The fields of all views side by side: `for (auto [x, v, force] : zipped(p, f))`. Views of different lengths give
@@ -278,8 +290,9 @@ KILN_FN constexpr auto zipped(const soa_view<Space, A...>& a, const soa_view<Spa
 template <class Tag, class Space, class... Fields>
 KILN_FN constexpr auto column(const soa_view<Space, Fields...>& v, int component = 0) {
   using all = field_list<Fields...>;
-  static_assert(all::template count<Tag> == 1, "column names a field that the view does not have once");
-  constexpr std::size_t number = all::template number<Tag>;
+  constexpr bool there = all::template count<Tag> == 1;
+  static_assert(there, "column names a field that the view does not have once");
+  constexpr std::size_t number = there ? all::template number<Tag> : 0;
   tensor<typename all::template at<number>::stored, 1, Space> r;
   constexpr int components = all::template at<number>::components;
   const bool has = component >= 0 && component < components;

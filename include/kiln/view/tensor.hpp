@@ -198,6 +198,20 @@ constexpr auto device_view(T* data, I... extents) {
   return detail::packed_view<device_space>(data, extents...);
 }
 
+/// What is none: extents are whole numbers.
+template <class T, class... I>
+  requires(std::floating_point<I> || ...)
+constexpr auto host_view(T* data, I...) {
+  static_assert(sizeof...(I) == 0, "host_view(pointer, extents...): extents are whole numbers");
+  return detail::packed_view<host_space>(data, index_t{0});
+}
+template <class T, class... I>
+  requires(std::floating_point<I> || ...)
+constexpr auto device_view(T* data, I...) {
+  static_assert(sizeof...(I) == 0, "device_view(pointer, extents...): extents are whole numbers");
+  return detail::packed_view<device_space>(data, index_t{0});
+}
+
 /// Views with any strides, in elements, of which none is known to be one: these take the generic kernels.
 template <class T, int Rank>
 constexpr auto host_view(T* data, const index_t (&extents)[Rank], const index_t (&strides)[Rank]) {
