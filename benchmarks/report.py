@@ -117,6 +117,7 @@ def peers_of(rows):
 # Further columns, of the groups whose cases have them: counter, heading, format.
 COLUMNS = (
     ("Tops", "T/s", "{:.0f}"),
+    ("alone_Tops", "T/s alone", "{:.0f}"),
     ("GBps", "GB/s", "{:.0f}"),
     ("over_empty_us", "over empty µs", "{:.2f}"),
     ("moved_over_used", "bytes moved / used", "{:.2f}"),
