@@ -72,6 +72,16 @@ struct device {
 };
 
 }  // inline namespace KILN_ABI
+#else
+/// Tells a plain C++ compiler's user what the device asks for.
+template <class Any = void>
+struct device {
+  static_assert(!std::same_as<Any, Any>, "kiln::device needs CUDA: compile this file with nvcc, as a .cu file");
+  template <class... X>
+  constexpr device(const X&...) {}
+};
+template <class... X>
+device(const X&...) -> device<>;
 #endif
 
 template <class E>
