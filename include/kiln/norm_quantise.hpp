@@ -36,8 +36,8 @@ template <class Executor, class Q, class Arg>
 constexpr quantise_mistake mistake_of_norm_scales() {
   using set = typename scales_argument<Arg>::type;
   constexpr bool computed = scales_argument<Arg>::computed;
-  if constexpr (constexpr auto found = mistake_of_set_of<typename Executor::space, Q, set, computed>();
-                found != quantise_mistake::none)
+  constexpr quantise_mistake found = mistake_of_set_of<typename Executor::space, Q, set, computed>();
+  if constexpr (found != quantise_mistake::none)
     return found;
   else
     return scales_of_norm<set, computed>() ? quantise_mistake::none : quantise_mistake::of_norm;
