@@ -59,54 +59,14 @@ KILN_FN void wait_for_cluster() {
 
 namespace detail {
 
-template <int N>
-inline constexpr int power_from = 2 * power_from<(N + 1) / 2>;
-template <>
-inline constexpr int power_from<1> = 1;
-
-/// What groups of threads have come to.
-template <class T, int Count, bool Host, bool WholeWarps>
-struct results_of {
-  static constexpr int count = Count;
-  const T* at;
-  KILN_FN const T& operator[](int i) const { return at[i]; }
-
-  /// The sum of f(result), pairwise: a lane takes one, so that nobody waits for one after another.
-  template <class F>
-  KILN_FN float sum(F f) const {
-    constexpr int lanes = power_from<Count>;
-    if constexpr (!Host && WholeWarps) {
-#if defined(__CUDA_ARCH__)
-      const int lane = static_cast<int>(threadIdx.x) % lanes;
-      float a = lane < Count ? f(at[lane]) : 0.0f;
-      KILN_UNROLL
-      for (int step = 1; step < lanes; step *= 2) a += __shfl_xor_sync(0xffffffffu, a, step);
-      return a;
-#else
-      return 0;
-#endif
-    } else {
-      float a[lanes];
-      for (int i = 0; i < lanes; ++i) a[i] = i < Count ? f(at[i]) : 0.0f;
-      for (int step = 1; step < lanes; step *= 2)
-        for (int i = 0; i < lanes; i += 2 * step) a[i] += a[i + step];
-      return a[0];
-    }
-  }
-};
-
 /// Joins results in turn.
-template <class Op>
-struct in_turn {
-  Op op;
-  template <class Results>
-  KILN_FN auto operator()(const Results& of) const {
-    auto r = of[0];
-    KILN_UNROLL
-    for (int i = 1; i < Results::count; ++i) r = op(r, of[i]);
-    return r;
-  }
-};
+template <int Count, class T, class Op>
+KILN_FN T in_turn(const T* of, Op op) {
+  T r = of[0];
+  KILN_UNROLL
+  for (int i = 1; i < Count; ++i) r = op(r, of[i]);
+  return r;
+}
 
 template <class Scope>
 inline constexpr int blocks_of = 1;
@@ -215,35 +175,13 @@ KILN_FN void warp_reduce(Scope, fragments<T, 1, Scope>& x, Op op) {
   }
 }
 
-/// The same where it matters how much has been joined: `op(x, y, step)` joins two values of `step` threads each.
-KILN_HOST_CALLS template <class T, class Scope, class Op>
-KILN_FN void warp_reduce_in_steps(Scope, fragments<T, 1, Scope>& x, Op op) {
-  static_assert(Scope::threads % 32 == 0, "only whole warps join equal parts");
-  if constexpr (Scope::host) {
-    for (int warp = 0; warp < Scope::threads; warp += 32) {
-      for (int step = 1; step < 32; step *= 2)
-        for (int lane = 0; lane < 32; lane += 2 * step)
-          x.r[warp + lane][0] = op(x.r[warp + lane][0], x.r[warp + lane + step][0], step);
-      for (int lane = 1; lane < 32; ++lane) x.r[warp + lane][0] = x.r[warp][0];
-    }
-  } else {
-#if defined(__CUDA_ARCH__)
-    T& mine = x.of(0)[0];
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2)
-      mine = op(mine, detail::moved(mine, [=](unsigned w) { return __shfl_xor_sync(0xffffffffu, w, step); }), step);
-#endif
-  }
-}
-
-/// What `fold` makes of one x of each warp, those of all its threads being equal: `fold(results)` with `results.count`
-/// of them as `results[i]`; of a cluster it is called for each block and then for what came out. All threads call it
-/// and get the result. `results.sum(f)` adds up f of them. `turn` is the caller's and 0 at first; exchanges count it,
-/// so that two in a row use different halves of the storage. One barrier is then enough for each: whoever writes a half
-/// again has passed the other's barrier, which nobody reaches before having read this one.
-KILN_HOST_CALLS template <class T, class Scope, class Storage, class Fold>
+/// One x of each warp combined, those of all its threads being equal; all threads call it. `turn` is the caller's and 0
+/// at first; exchanges count it, so that two in a row use different halves of the storage. One barrier is then enough
+/// for each: whoever writes a half again has passed the other's barrier, which nobody reaches before having read this
+/// one.
+KILN_HOST_CALLS template <class T, class Scope, class Storage, class Op>
 KILN_FN T exchange(Scope, [[maybe_unused]] Storage& shared, [[maybe_unused]] int& turn, fragments<T, 1, Scope>& x,
-                   Fold fold) {
+                   Op op) {
   constexpr int blocks = detail::blocks_of<Scope>, threads = Scope::threads / blocks, warps = (threads + 31) / 32;
   if constexpr (threads <= 32) {
     return x.of(0)[0];
@@ -252,23 +190,20 @@ KILN_FN T exchange(Scope, [[maybe_unused]] Storage& shared, [[maybe_unused]] int
     for (int b = 0; b < blocks; ++b) {
       T of_warp[warps];
       for (int w = 0; w < warps; ++w) of_warp[w] = x.r[b * threads + w * 32][0];
-      of_block[b] = fold(detail::results_of<T, warps, Scope::host, threads % 32 == 0>{of_warp});
+      of_block[b] = detail::in_turn<warps>(of_warp, op);
     }
-    if constexpr (blocks == 1)
-      return of_block[0];
-    else
-      return fold(detail::results_of<T, blocks, Scope::host, threads % 32 == 0>{of_block});
+    return detail::in_turn<blocks>(of_block, op);
   } else {
 #if defined(__CUDA_ARCH__)
     auto& half = shared.halves[turn & 1];
     T* of_warps = reinterpret_cast<T*>(half.of_warps);
     if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = x.of(0)[0];
     __syncthreads();
-    T all = fold(detail::results_of<T, warps, Scope::host, threads % 32 == 0>{of_warps});
+    T all = detail::in_turn<warps>(of_warps, op);
     if constexpr (blocks > 1) {
       T* of_blocks = reinterpret_cast<T*>(half.of_blocks);
       detail::send_to_blocks<blocks>(of_blocks + detail::block_rank(), &half.arrived, all, turn >> 1);
-      all = fold(detail::results_of<T, blocks, Scope::host, threads % 32 == 0>{of_blocks});
+      all = detail::in_turn<blocks>(of_blocks, op);
     }
     turn = (turn + 1) & (blocks > 1 ? 3 : 1);
     return all;
@@ -283,7 +218,7 @@ KILN_FN T exchange(Scope, [[maybe_unused]] Storage& shared, [[maybe_unused]] int
 KILN_HOST_CALLS template <class T, class Scope, class Storage, class Op>
 KILN_FN T block_reduce(Scope threads, Storage& shared, int& turn, fragments<T, 1, Scope>& x, Op op) {
   warp_reduce(threads, x, op);
-  return exchange(threads, shared, turn, x, detail::in_turn<Op>{op});
+  return exchange(threads, shared, turn, x, op);
 }
 /// The same for once in a while: a second barrier lets the storage be used again at once.
 KILN_HOST_CALLS template <class T, class Where, int Threads, class Op>

@@ -30,11 +30,9 @@ reference rms_reference(const std::vector<double>& x, const std::vector<double>&
   return r;
 }
 
-/// LayerNorm, with errors that follow the kernel's steps. A row that is read again: differences from the first value,
-/// their mean, a second pass. A row that is held, in one pass: a thread's values, up to 64, are measured from its
-/// first, so that differences are up to the row's range, and their sums take 20 roundings each (16 additions of an
-/// accumulator, 2 of four); the mean is off by those and by 3 more for each of 5 + 5 + 3 joints. Their squares, less
-/// the sum times the mean, are off by 20 + 2 * 20 + 4 units of the range's square.
+/// LayerNorm, with errors that follow the kernel's steps: distances from a number, one rounding each, their sum and the
+/// mean; the sum of their squares, less the sum times the mean. The number is the row's first value, unless the
+/// variance is less than a part in 16 of the mean square of the distances from that: then it is the mean.
 template <class Y>
 reference layer_reference(const std::vector<double>& x, const std::vector<double>& w, const std::vector<double>& b,
                           double epsilon) {
@@ -44,17 +42,15 @@ reference layer_reference(const std::vector<double>& x, const std::vector<double
   for (std::size_t i = 0; i < x.size() / cols; ++i) {
     const double* v = x.data() + i * cols;
     double mean = 0, spread = 0, variance = 0;
-    const auto [least, most] = std::minmax_element(v, v + cols);
-    const double range = *most - *least;
     for (std::size_t c = 0; c < cols; ++c) mean += v[c] / n, spread += std::abs(v[c] - v[0]) / n;
     for (std::size_t c = 0; c < cols; ++c) variance += (v[c] - mean) * (v[c] - mean) / n;
-    const double mean_error = unit * ((depth(n) + 3) * spread + (20 + 3 * 13) * range);
+    const double mean_error = unit * (depth(n) + 3) * spread;
     double term_error = 0;
     for (std::size_t c = 0; c < cols; ++c)
       term_error = std::max(term_error, unit * (std::abs(v[c] - v[0]) + std::abs(v[c] - mean)) + mean_error);
-    const double variance_error =
-        2 * std::sqrt(variance) * term_error + term_error * term_error + unit * (depth(n) + 3) * variance +
-        unit * (20 + 2 * 20 + 4) * range * range;
+    // A sum of n squares errs by depth + 3 units of itself, the sum times the mean by twice as many and 3 more.
+    const double distances = std::min(variance + (mean - v[0]) * (mean - v[0]), 16.1 * variance);
+    const double variance_error = unit * (3 * depth(n) + 9) * distances;
     const double factor = 1 / std::sqrt(variance + epsilon);
     const double relative = std::min(0.5 * variance_error / (variance + epsilon) * 1.01, 1.0) + unit * 6;
     for (std::size_t c = 0; c < cols; ++c) {

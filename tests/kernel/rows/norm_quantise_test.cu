@@ -146,6 +146,40 @@ TYPED_TEST(norm_quantise, agrees_with_float64_at_every_length) {
     check_norms(*this, cols > 2000 ? 2 : 19, cols, ++seed);
 }
 
+/// By one configuration: rows that registers hold take norm and scale from one pass, but for those whose squares or
+/// products with the weight might overflow or vanish.
+template <class Config, class Q, class Test>
+void check_configuration(Test& test, std::size_t cols) {
+  SCOPED_TRACE(std::to_string(Config::threads) + " threads, " + std::to_string(cols) + " columns");
+  using E = std::decay_t<decltype(test.executor())>;
+  const std::vector<int> scales{0, 110, -110, 40, -40, 0};
+  const std::size_t rows = scales.size();
+  auto x = uniform<bf16>(rows * cols, 70 + cols);
+  const auto w = uniform<bf16>(cols, 71);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    x[i] = value_of<bf16>(std::ldexp(as_double(x[i]) + 2, scales[i / cols]));
+  auto& q = test.template output<Q>(x.size());
+  auto& s = test.template output<float>(rows);
+  using program = rows::norm_quantise_program<rows::rows_of_one<bf16>, rows::rms_values<bf16>, Q, float>;
+  const program p{{rows::input_of(view_on<E>(test.input(x).data(), rows, cols))},
+                  {rows::shared_line(view_on<E>(test.input(w).data(), cols)), epsilon},
+                  rows::operand_of(view_on<E>(q.data(), rows, cols)),
+                  {s.data(), 1, 0},
+                  {rows::codes_of<Q>({}).rule}};
+  ASSERT_TRUE((rows::run_pinned<Config, 8>(test.executor(), "norm", p, static_cast<index_t>(rows),
+                                           static_cast<index_t>(cols))
+                   .ok()));
+  expect_codes("rms_norm", q.values(), s.values(),
+               rms_reference<float>(as_double(x), as_double(w), static_cast<double>(epsilon), 0));
+}
+TYPED_TEST(norm_quantise, held_rows_take_norm_and_scale_from_one_pass) {
+  using namespace rows;
+  check_configuration<whole_chunks<one_warp>, std::int8_t>(*this, 1024);
+  check_configuration<whole_chunks<one_warp>, e4m3>(*this, 520);
+  check_configuration<whole_chunks<blocks_of<128, 2>>, std::int8_t>(*this, 2048);
+  check_configuration<whole_chunks<blocks_of<128, 2>>, std::int8_t>(*this, 1032);
+}
+
 /// `norm(y)` makes the float32 norm, which quantise_rows makes codes of; `fused(q, scales)` makes them at once.
 template <class Q, class Norm, class Fused>
 void check_two_steps(index_t rows, index_t cols, quantise_options options, Norm norm, Fused fused) {

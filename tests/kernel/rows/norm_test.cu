@@ -59,13 +59,15 @@ inline constexpr bool is_float = std::is_same_v<T, float>;
 template <class T>
 inline constexpr bool is_f16 = std::is_same_v<T, f16>;
 
-/// LayerNorm by one configuration: statistics in one exchange between warps and blocks.
+/// LayerNorm by one configuration: statistics in one exchange between warps and blocks. The second row begins with a
+/// value far from all others, which takes an exchange more.
 template <class Config, int Width = 4, class Test>
 void check_layer_norm(Test& test, std::size_t rows, std::size_t cols) {
   SCOPED_TRACE(std::to_string(Config::threads) + " threads, " + std::to_string(cols) + " columns");
   using E = std::decay_t<decltype(test.executor())>;
   auto x = uniform<float>(rows * cols, 400 + cols);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] += static_cast<float>(i / cols) * 100 + (i % 977 == 5 ? 50.0f : 0.0f);
+  x[cols] += 3000;
   const auto w = uniform<float>(cols, 401), b = uniform<float>(cols, 402);
   auto& out = test.template output<float>(rows * cols);
   const auto xv = view_on<E>(test.input(x).data(), rows, cols);

@@ -6,24 +6,22 @@
 
 namespace kiln::rows {
 
-/// What is read beside a row, a weight for instance. Where few chunks are held (`Items` > 0) it is loaded with them, so
-/// that it has arrived when the row is reduced; else it is loaded when it is used.
-template <class Beside, class Load, class Scope, int Width, int Items>
+/// What is read beside a row, a weight for instance: `load(column, n, to)` fills a chunk's part. Where few chunks are
+/// held it is loaded with them (`Early` chunks of each thread), so that it has arrived when the row is reduced; else in
+/// each phase that uses it.
+template <class Beside, class Load, class Scope, int Early>
 struct companion {
   using type = Beside;
+  static constexpr bool early = Early > 0;
   Load load;
-  fragments<Beside, (Items > 0 ? Items : 1), Scope> loaded;
+  fragments<Beside, (early ? Early : 1), Scope> loaded;
+};
 
-  /// What lies beside the chunk at column c; `now` has room for it.
-  KILN_HOST_CALLS KILN_FN const Beside& at(index_t c, int n, Beside& now) {
-    if constexpr (Items > 0) {
-      const int number = static_cast<int>(c) / Width;
-      return loaded.of(number % Scope::threads)[number / Scope::threads];
-    } else {
-      load(c, n, now);
-      return now;
-    }
-  }
+/// Beside other rows lies nothing.
+struct no_companion {
+  struct type {};
+  static constexpr bool early = false;
+  KILN_FN static void load(index_t, int, type&) {}
 };
 
 }  // namespace kiln::rows

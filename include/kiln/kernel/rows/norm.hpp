@@ -10,20 +10,42 @@ namespace kiln::rows {
 // number. Such rows are measured again in units of 2^80 or 2^-80; no others pay for it.
 inline constexpr float large_unit = 0x1p-80f, small_unit = 0x1p80f;
 
+/// Squares of values times a unit that one thread has.
+template <int Width>
+class squares_of {
+ public:
+  KILN_FN explicit squares_of(float unit) : unit_(unit) {}
+  /// Takes the first n of a chunk.
+  KILN_FN void add(const chunk<float, Width>& x, int n) {
+    KILN_UNROLL
+    for (int v = 0; v < Width; ++v)
+      if (v < n) sum_[v % some] += (x[v] * unit_) * (x[v] * unit_);
+  }
+  KILN_FN float all() const {
+    float sum = sum_[0];
+    KILN_UNROLL
+    for (int v = 1; v < some; ++v) sum += sum_[v];
+    return sum;
+  }
+
+ private:
+  static constexpr int some = Width < 4 ? Width : 4;  // accumulators, lest they take the registers of the row
+  float unit_, sum_[some] = {};
+};
+template <class Row>
+KILN_FN float sum_of_squares(Row& one, float unit) {
+  return one.fold(squares_of<Row::width>(unit), sum_of{});
+}
 /// 1 / sqrt(mean of squares + epsilon) of a row: what a value is multiplied with.
 template <class Row>
 KILN_FN float inverse_norm(Row& one, float epsilon) {
   const auto count = static_cast<float>(one.length());
-  const auto squares = [&](float unit) {
-    return one.reduce(
-        0.0f, [=](float a, float v, index_t) { return a + (v * unit) * (v * unit); }, sum_of{});
-  };
-  const float sum = squares(1.0f);
+  const float sum = sum_of_squares(one, 1.0f);
   float unit = 1;
   if (!is_finite(sum)) unit = large_unit;
   if (sum < 0x1p-80f && epsilon < 0x1p-60f) unit = small_unit;
   if (unit == 1.0f) return inverse_root(sum / count + epsilon);
-  return inverse_root(squares(unit) / count + epsilon * unit * unit) * unit;
+  return inverse_root(sum_of_squares(one, unit) / count + epsilon * unit * unit) * unit;
 }
 
 /// When the normalised value meets the weight.
@@ -86,9 +108,12 @@ struct rms_norm_program {
   }
   KILN_FN static float value(X v) { return static_cast<float>(v); }
 
-  template <class Row>
-  KILN_FN void run(Row& one) const {
-    auto weights = one.template beside<chunk<W, Row::width>>(weight_line<W>{one.lines.weight});
+  template <int Width>
+  using beside = chunk<W, Width>;
+  KILN_FN static weight_line<W> loads(const lines& l) { return {l.weight}; }
+
+  template <class Row, class Weights>
+  KILN_FN void run(Row& one, Weights& weights) const {
     const float factor = inverse_norm(one, epsilon);
     one.map(weights, [&](index_t c, int n, const chunk<X, Row::width>& kept, const chunk<W, Row::width>& w) {
       store_weighted<X, When>(one.lines.y, w, c, n, widened(kept), factor);
@@ -136,12 +161,20 @@ struct add_rms_norm_program {
   }
   KILN_FN static float value(float v) { return v; }
 
-  template <class Row>
-  KILN_FN void run(Row& one) const {
-    auto weights = one.template beside<chunk<W, Row::width>>(weight_line<W>{one.lines.weight});
+  template <int Width>
+  using beside = chunk<W, Width>;
+  KILN_FN static weight_line<W> loads(const lines& l) { return {l.weight}; }
+
+  template <class Row, class Weights>
+  KILN_FN void run(Row& one, Weights& weights) const {
+    const auto store_sum = [&](index_t c, int n, const chunk<float, Row::width>& kept) {
+      store(one.lines.sum, c, n, rounded<T>(kept));
+    };
+    // Of few chunks, which nobody reads again, on its way while the row is reduced.
+    if constexpr (Row::early) one.map(store_sum);
     const float factor = inverse_norm(one, epsilon);
     one.map(weights, [&](index_t c, int n, const chunk<float, Row::width>& kept, const chunk<W, Row::width>& w) {
-      store(one.lines.sum, c, n, rounded<T>(kept));
+      if constexpr (!Row::early) store_sum(c, n, kept);
       store_weighted<X, When>(one.lines.y, w, c, n, kept, factor);
     });
   }
@@ -167,19 +200,30 @@ struct layer_statistics {
     return y;
   }
 };
-/// Values are taken relative to the row's first, and in another unit once more where their squares overflow or vanish.
+/// From sums of distances from a number and of their squares, in one pass: what the sum's square over the count takes
+/// from the squares costs digits, so the number is near the mean. The row's first value nearly always is; where more
+/// than 15 parts of 16 would go, the pass is made again from the mean that it has found. Once more, too, in another
+/// unit, where squares overflow or vanish.
 template <class Row>
 KILN_FN layer_statistics layer_statistics_of(Row& one, float epsilon) {
-  const float start = one.first();
-  float unit = 1;
-  moments found = one.spread(unit, start);
-  if (!is_finite(found.squares))
-    unit = large_unit;
-  else if (found.squares < 0x1p-80f && epsilon < 0x1p-60f && magnitude(start) < 0x1p40f)
-    unit = small_unit;
-  if (unit != 1.0f) found = one.spread(unit, start * unit);
-  const exact_sum mean = exact_sum::of(start * unit, found.mean);
-  return {unit, mean.high, mean.low, inverse_root(found.squares / found.count + epsilon * unit * unit)};
+  const float first = one.first(), count = static_cast<float>(one.length());
+  float unit = 1, from = first;
+  bool moved = false;
+  KILN_NO_UNROLL
+  for (;;) {
+    const distances all = one.fold(distances_of<Row::width>(from, unit), distances::joined{});
+    const float mean = all.sum / count, squares = all.squares - all.sum * mean;
+    if (unit == 1.0f && !is_finite(all.squares)) {
+      unit = large_unit, from = first * unit, moved = false;
+    } else if (unit == 1.0f && all.squares < 0x1p-80f && epsilon < 0x1p-60f && magnitude(first) < 0x1p40f) {
+      unit = small_unit, from = first * unit, moved = false;
+    } else if (!moved && !(squares * 16 >= all.squares)) {
+      from += mean, moved = true;
+    } else {
+      const exact_sum middle = exact_sum::of(from, mean);
+      return {unit, middle.high, middle.low, inverse_root((squares < 0 ? 0 : squares) / count + epsilon * unit * unit)};
+    }
+  }
 }
 
 template <class W, class B>
@@ -194,13 +238,12 @@ struct weight_and_bias_lines {
 };
 
 /// y = (x - mean) / sqrt(variance + epsilon) * weight + bias. Values are measured from one of the row, so that a mean
-/// far from zero costs no digits: one for each thread that holds a part of it, else the row's first, and the variance
-/// is that of a second pass.
+/// far from zero costs no digits.
 template <class X, class W, class B, class Y>
 struct layer_norm_program {
   using held = X;
   using lead = std::conditional_t<(sizeof(X) > sizeof(Y)), X, Y>;
-  static constexpr int phases = 3;
+  static constexpr int phases = 2;
   static constexpr bool few_registers = true;
   static constexpr bool much_beside = true;
   struct lines {
@@ -227,12 +270,14 @@ struct layer_norm_program {
   }
   KILN_FN static float value(X v) { return static_cast<float>(v); }
 
-  template <class Row>
-  KILN_FN void run(Row& one) const {
-    auto beside = one.template beside<weight_and_bias<W, B, Row::width>>(
-        weight_and_bias_lines<W, B>{one.lines.weight, one.lines.bias});
+  template <int Width>
+  using beside = weight_and_bias<W, B, Width>;
+  KILN_FN static weight_and_bias_lines<W, B> loads(const lines& l) { return {l.weight, l.bias}; }
+
+  template <class Row, class Both>
+  KILN_FN void run(Row& one, Both& both) const {
     const layer_statistics of = layer_statistics_of(one, epsilon);
-    one.map(beside, [&](index_t c, int n, const chunk<X, Row::width>& kept, const auto& with) {
+    one.map(both, [&](index_t c, int n, const chunk<X, Row::width>& kept, const auto& with) {
       store(one.lines.y, c, n, rounded<Y>(of.of(kept, with)));
     });
   }

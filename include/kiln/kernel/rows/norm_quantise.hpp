@@ -63,10 +63,45 @@ struct rows_of_sum {
   }
 };
 
+/// Of a row: the sum of squares, and the largest magnitude of a value times its weight.
+struct alignas(8) squares_and_largest {
+  float squares, largest;
+  struct joined {
+    KILN_FN squares_and_largest operator()(const squares_and_largest& a, const squares_and_largest& b) const {
+      return {a.squares + b.squares, maximum_of{}(a.largest, b.largest)};
+    }
+  };
+};
+/// Those that one thread has.
+template <int Width>
+class squares_and_largest_of {
+ public:
+  KILN_FN void add(const chunk<float, Width>& v, const chunk<float, Width>& by, int n) {
+    KILN_UNROLL
+    for (int i = 0; i < Width; ++i) {
+      if (i < n) {
+        squares_[i % some] += v[i] * v[i];
+        largest_[i % some] = maximum_of{}(largest_[i % some], magnitude(v[i] * by[i]));
+      }
+    }
+  }
+  KILN_FN squares_and_largest all() const {
+    squares_and_largest r{squares_[0], largest_[0]};
+    KILN_UNROLL
+    for (int i = 1; i < some; ++i) r = squares_and_largest::joined{}(r, {squares_[i], largest_[i]});
+    return r;
+  }
+
+ private:
+  static constexpr int some = Width < 4 ? Width : 4;  // accumulators, lest they take the registers of the row
+  float squares_[some] = {}, largest_[some] = {};
+};
+
 /// v * factor * weight, as `rms_norm_program` computes it for a float32 result.
 template <class W>
 struct rms_values {
   static constexpr int phases = 1;
+  static constexpr bool one_factor = true;  ///< for all values of a row
   using lines = line<const W>;
   operand<const W> weight;
   float epsilon;
@@ -79,6 +114,15 @@ struct rms_values {
   template <class Row>
   KILN_FN float measure(Row& one) const {
     return inverse_norm(one, epsilon);
+  }
+  template <class Row, class Beside>
+  KILN_FN squares_and_largest measure_both(Row& one, Beside& beside) const {
+    constexpr int width = Row::width;
+    return one.fold(
+        beside, squares_and_largest_of<width>{},
+        [](squares_and_largest_of<width>& a, index_t, int n, const chunk<typename Row::held, width>& kept,
+           const chunk<W, width>& w) { a.add(widened(kept), widened(w), n); },
+        [](const squares_and_largest_of<width>& a) { return a.all(); }, squares_and_largest::joined{});
   }
   template <int Width>
   using at_chunk = chunk<W, Width>;
@@ -96,7 +140,8 @@ struct rms_values {
 /// (v - mean) * factor * weight + bias, as `layer_norm_program` computes it for a float32 result.
 template <class W, class B>
 struct layer_values {
-  static constexpr int phases = 2;
+  static constexpr int phases = 1;
+  static constexpr bool one_factor = false;
   struct lines {
     line<const W> weight;
     line<const B> bias;
@@ -157,17 +202,51 @@ struct norm_quantise_program {
   }
   KILN_FN static float value(held v) { return static_cast<float>(v); }
 
-  template <class Row>
-  KILN_FN void run(Row& one) const {
+  template <int Width>
+  using beside = typename Norm::template at_chunk<Width>;
+  KILN_FN static auto loads(const lines& l) { return Norm::loads(l.norm); }
+
+  template <class Row, class Companion>
+  KILN_FN void run(Row& one, Companion& beside_it) const {
+    if constexpr (computed && Norm::one_factor && Row::in_registers) {
+      if (run_at_once(one, beside_it)) return;
+      auto again = one.again();
+      auto beside_again = again.template beside<beside<Row::width>>(loads(one.lines));
+      run_in_steps(again, beside_again);
+    } else {
+      run_in_steps(one, beside_it);
+    }
+  }
+
+ private:
+  /// A factor for the whole row changes neither which value is the largest nor its code: the norm and the scale come
+  /// from one pass, and v * weight * (factor / scale) is a code before its rounding. False if numbers on the way might
+  /// overflow or vanish, or are none, before anything is written.
+  template <class Row, class Companion>
+  KILN_FN bool run_at_once(Row& one, Companion& beside_it) const {
+    const squares_and_largest found = norm.measure_both(one, beside_it);
+    const float factor = inverse_root(found.squares / static_cast<float>(one.length()) + norm.epsilon);
+    const float scale = scale_of<Q>(factor * found.largest);
+    if (!(is_moderate(found.squares) && is_moderate(found.largest) && is_moderate(scale))) return false;
+    one.once([&] { *one.lines.scale = scale; });
+    const float steps = factor / scale;
+    one.map(beside_it, [&](index_t c, int n, const chunk<held, Row::width>& kept, const beside<Row::width>& with) {
+      Source::keep(one.lines.source, c, n, kept);
+      store(one.lines.q, c, n, rounded<Q>(Norm::values(with, steps, kept)));
+    });
+    return true;
+  }
+  KILN_FN static bool is_moderate(float x) { return x > 0x1p-60f && x < 0x1p60f; }
+
+  template <class Row, class Companion>
+  KILN_FN void run_in_steps(Row& one, Companion& beside_it) const {
     constexpr int width = Row::width;
-    using lying_beside = typename Norm::template at_chunk<width>;
-    auto beside = one.template beside<lying_beside>(Norm::loads(one.lines.norm));
     const auto measured = norm.measure(one);
     one_factor<false> by;
     if constexpr (computed) {
       const float amax = one.reduce_chunks(
-          beside, 0.0f,
-          [&](float(&a)[width], index_t, int n, const chunk<held, width>& kept, const lying_beside& with) {
+          beside_it, 0.0f,
+          [&](float(&a)[width], index_t, int n, const chunk<held, width>& kept, const beside<width>& with) {
             const chunk<float, width> y = Norm::values(with, measured, kept);
             KILN_UNROLL
             for (int i = 0; i < width; ++i)
@@ -179,7 +258,7 @@ struct norm_quantise_program {
     } else {
       by.s = *one.lines.scale;
     }
-    one.map(beside, [&](index_t c, int n, const chunk<held, width>& kept, const lying_beside& with) {
+    one.map(beside_it, [&](index_t c, int n, const chunk<held, width>& kept, const beside<width>& with) {
       Source::keep(one.lines.source, c, n, kept);
       store(one.lines.q, c, n, codes(Norm::values(with, measured, kept), by));
     });

@@ -114,7 +114,7 @@ struct to_codes {
         for (int i = 0; i < Width; ++i) v[i] = v[i] < least ? least : v[i];
       }
       chunk<Q, Width> q = rounded<Q>(v);
-      if constexpr (is_floating_v<Q>) {
+      if constexpr (is_floating_v<Q> && !Bounded) {
         if (rule.to_nan) {
           KILN_UNROLL
           for (int i = 0; i < Width; ++i)
@@ -151,6 +151,7 @@ struct quantise_runs_program {
   static constexpr bool affine = !std::is_same_v<Z, no_zero>;
   static constexpr int phases = 2;
   static constexpr bool few_registers = true;
+  static constexpr int threads_at_once = affine ? 1024 : is_floating_v<Q> ? 1536 : 1280;
   struct lines {
     line<const X> x;
     line<Q> q;

@@ -7,14 +7,13 @@
 ///     float m = row.reduce(-infinity, [](float a, float x, index_t) { return larger(a, x); }, maximum_of{});
 ///     row.map([&](index_t c, int n, const auto& kept) { ... store(lines.y, c, n, ...); });
 ///
-/// Every output is written in the last phase, so a row may be its own output, and rows too long for registers may be
-/// read again in each phase.
+/// Outputs are written in the last phase, or when no thread reads the row again: it may be its own output, and rows too
+/// long for registers may be read again in each phase.
 #include <kiln/kernel/rows/access.hpp>
 #include <kiln/kernel/rows/beside.hpp>
 #include <kiln/kernel/rows/config.hpp>
 #include <kiln/kernel/rows/extreme.hpp>
 #include <kiln/kernel/rows/math.hpp>
-#include <kiln/kernel/rows/moments.hpp>
 #include <kiln/tile/block_reduce.hpp>
 
 namespace kiln::rows {
@@ -31,6 +30,7 @@ class row_of {
   using storage = reduce_storage<Where, Threads, Blocks>;
   static constexpr int width = Width;
   static constexpr index_t step = index_t{Threads} * Width;  ///< between chunks of a thread
+  static constexpr bool in_registers = Items > 0;
   /// Whether there are registers for what is read beside the row while it is reduced.
   static constexpr bool early = Items > 0 && Items <= 2;
 
@@ -64,18 +64,20 @@ class row_of {
 
   KILN_FN index_t length() const { return length_; }
 
+  /// The same row, read again in each phase: for what few rows need, lest it take registers from the others. Only
+  /// before the phase that writes.
+  using read_again = row_of<Program, Where, Threads, Width, 0, Fit == fit::full ? fit::whole : Fit, Blocks>;
+  KILN_HOST_CALLS KILN_FN read_again again() { return read_again(program_, lines, length_, threads_, shared_, turn_); }
+
   /// What is read beside the row: `load(column, n, to)` fills a chunk's part.
   KILN_HOST_CALLS template <class Beside, class Load>
-  KILN_FN companion<Beside, Load, scope_type, Width, early ? Items : 0> beside(Load load) {
-    companion<Beside, Load, scope_type, Width, early ? Items : 0> b{load, {}};
+  KILN_FN auto beside(Load load) {
+    companion<Beside, Load, scope_type, early ? Items : 0> b{load, {}};
     if constexpr (early)
       threads_.each([&](int t) {
         KILN_UNROLL
-        for (int i = 0; i < Items; ++i) {
-          const int c = (i * Threads + t) * Width;
-          if (Fit == fit::full || c < static_cast<int>(length_))
-            load(static_cast<index_t>(c), valid(c), b.loaded.of(t)[i]);
-        }
+        for (int i = 0; i < Items; ++i)
+          if (has(t, i)) load(column(t, i), valid(column(t, i)), b.loaded.of(t)[i]);
       });
     return b;
   }
@@ -83,9 +85,10 @@ class row_of {
   /// accumulators from `identity`; `merge` joins them in an order that the configuration fixes.
   KILN_HOST_CALLS template <class A, class Each, class Merge>
   KILN_FN A reduce(A identity, Each each, Merge merge) {
+    no_companion none;
     return reduce_chunks(
-        identity,
-        [&](auto& a, index_t c, int n, const chunk<held, Width>& kept) {
+        none, identity,
+        [&](A(&a)[Width], index_t c, int n, const chunk<held, Width>& kept, no_companion::type) {
           const chunk<float, Width> x = values(kept);
           if (n == Width) {
             KILN_UNROLL
@@ -98,11 +101,10 @@ class row_of {
         },
         merge);
   }
-
-  /// The same in chunks, for operands that are read beside the row: `each(accumulators, column, n, kept)` adds the
-  /// first n of a chunk, each to the accumulator of its place.
-  KILN_HOST_CALLS template <class A, class Each, class Merge>
-  KILN_FN A reduce_chunks(A identity, Each each, Merge merge) {
+  /// The same in chunks, with what is read beside the row: `each(accumulators, column, n, kept, beside)` adds the first
+  /// n of a chunk, each to the accumulator of its place.
+  KILN_HOST_CALLS template <class Companion, class A, class Each, class Merge>
+  KILN_FN A reduce_chunks(Companion& b, A identity, Each each, Merge merge) {
     fragments<A, 1, scope_type> partial;
     threads_.each([&](int t) {
       // `over(f)` calls f for chunks of thread t.
@@ -110,7 +112,9 @@ class row_of {
         A a[Width];
         KILN_UNROLL
         for (int v = 0; v < Width; ++v) a[v] = identity;
-        over([&](index_t c, int n, const chunk<held, Width>& x) { each(a, c, n, x); });
+        over([&](index_t c, int n, const chunk<held, Width>& x, const typename Companion::type& beside) {
+          each(a, c, n, x, beside);
+        });
         KILN_UNROLL
         for (int w = Width / 2; w > 0; w /= 2) {
           KILN_UNROLL
@@ -121,10 +125,10 @@ class row_of {
       if constexpr (Items == 0 && rounds<Merge, A>) {
         A all = identity;
         for (index_t c = static_cast<index_t>(t) * Width; c < length_;)
-          all = merge(all, joined([&](auto f) { c = chunks_from(c, most_in_turn, f); }));
+          all = merge(all, joined([&](auto f) { c = chunks_from(b, c, most_in_turn, f); }));
         partial.of(t)[0] = all;
       } else {
-        partial.of(t)[0] = joined([&](auto f) { chunks(t, f); });
+        partial.of(t)[0] = joined([&](auto f) { chunks(b, t, f); });
       }
     });
     return block_reduce(threads_, shared_, turn_, partial, merge);
@@ -162,57 +166,42 @@ class row_of {
   /// `finish(state)` makes of those.
   KILN_HOST_CALLS template <class State, class Each, class Finish, class Merge>
   KILN_FN auto fold(State start, Each each, Finish finish, Merge merge) {
+    no_companion none;
+    return fold(
+        none, start,
+        [&](State& s, index_t c, int n, const chunk<held, Width>& x, no_companion::type) { each(s, c, n, x); }, finish,
+        merge);
+  }
+  /// The same with what is read beside the row: `each(state, column, n, kept, beside)`.
+  KILN_HOST_CALLS template <class Companion, class State, class Each, class Finish, class Merge>
+  KILN_FN auto fold(Companion& b, State start, Each each, Finish finish, Merge merge) {
     fragments<decltype(finish(start)), 1, scope_type> partial;
     threads_.each([&](int t) {
       const auto part = [&](auto over) {
         State state = start;
-        over([&](index_t c, int n, const chunk<held, Width>& x) { each(state, c, n, x); });
+        over([&](index_t c, int n, const chunk<held, Width>& x, const typename Companion::type& beside) {
+          each(state, c, n, x, beside);
+        });
         return finish(state);
       };
       if constexpr (Items > 0) {
-        partial.of(t)[0] = part([&](auto f) { chunks(t, f); });
+        partial.of(t)[0] = part([&](auto f) { chunks(b, t, f); });
       } else {
         auto all = finish(start);
         for (index_t c = static_cast<index_t>(t) * Width; c < length_;)
-          all = merge(all, part([&](auto f) { c = chunks_from(c, most_in_turn, f); }));
+          all = merge(all, part([&](auto f) { c = chunks_from(b, c, most_in_turn, f); }));
         partial.of(t)[0] = all;
       }
     });
     return block_reduce(threads_, shared_, turn_, partial, merge);
   }
 
-  /// Moments of value * unit - start over the row. What registers hold is taken in one pass: each thread measures its
-  /// values from its first. As that is one of them, their sum's square over their count is at most as many times what
-  /// is left when it is taken off, and so it costs no more digits than that.
-  KILN_HOST_CALLS KILN_FN moments spread(float unit, float start) {
-    if constexpr (Items > 0) {
-      fragments<moments, 1, scope_type> all;
-      threads_.each([&](int t) {
-        const int n = Fit == fit::full ? Items * Width : held_by(t);
-        moments& mine = all.of(t)[0];
-        if (n == 0) {
-          mine = {0, 0, 0};
-          return;
-        }
-        moments_in_one_pass<Width> part(values(kept_.of(t)[0])[0], unit);
-        chunks(t, [&](index_t, int valid_here, const chunk<held, Width>& kept) { part.add(values(kept), valid_here); });
-        mine = part.all(n, start);
-      });
-      if constexpr (Fit == fit::full && Threads % 32 == 0)
-        warp_reduce_in_steps(threads_, all, moments::of_equal_parts{Items * Width});
-      else
-        warp_reduce(threads_, all, moments::joined{});
-      return exchange(threads_, shared_, turn_, all, moments::joined{});
-    } else {
-      const auto count = static_cast<float>(length_);
-      const float sum = reduce(
-          0.0f, [=](float a, float v, index_t) { return a + (v * unit - start); }, sum_of{});
-      const float mean = sum / count;
-      const float squares = reduce(
-          0.0f, [=](float a, float v, index_t) { return a + (v * unit - start - mean) * (v * unit - start - mean); },
-          sum_of{});
-      return {count, mean, squares};
-    }
+  /// The same for a state that takes values: `add(values, n)`, and `all()` in the end.
+  KILN_HOST_CALLS template <class State, class Merge>
+  KILN_FN auto fold(State start, Merge merge) {
+    return fold(
+        start, [&](State& s, index_t, int n, const chunk<held, Width>& x) { s.add(values(x), n); },
+        [](const State& s) { return s.all(); }, merge);
   }
 
   /// Combines `each(accumulator, value, column)` over columns [begin, end); of a row that registers do not hold, only
@@ -229,7 +218,8 @@ class row_of {
           if (v < n && c + v >= begin && c + v < end) a = each(a, program_.value(x[v]), c + v);
       };
       if constexpr (Items > 0) {
-        chunks(t, add);
+        no_companion none;
+        chunks(none, t, [&](index_t c, int n, const chunk<held, Width>& x, no_companion::type) { add(c, n, x); });
       } else {
         for (index_t c = begin / all * all + static_cast<index_t>(t) * Width; c < min_of(end, length_); c += all) {
           chunk<held, Width> x;
@@ -242,31 +232,16 @@ class row_of {
     return block_reduce(threads_, shared_, turn_, partial, merge);
   }
 
-  /// The same with what is read beside the row: `each(accumulators, column, n, kept, beside)`.
-  KILN_HOST_CALLS template <class Companion, class A, class Each, class Merge>
-  KILN_FN A reduce_chunks(Companion& b, A identity, Each each, Merge merge) {
-    return reduce_chunks(
-        identity,
-        [&](A(&a)[Width], index_t c, int n, const chunk<held, Width>& x) {
-          typename Companion::type now;
-          each(a, c, n, x, b.at(c, n, now));
-        },
-        merge);
-  }
-
   /// Calls `f(column, n, kept)` for each chunk, n of its elements being the row's.
   KILN_HOST_CALLS template <class F>
   KILN_FN void map(F f) {
-    threads_.each([&](int t) { chunks(t, f); });
+    no_companion none;
+    map(none, [&](index_t c, int n, const chunk<held, Width>& x, no_companion::type) { f(c, n, x); });
   }
-
   /// Calls `f(column, n, kept, beside)` for each chunk.
   KILN_HOST_CALLS template <class Companion, class F>
   KILN_FN void map(Companion& b, F f) {
-    map([&](index_t c, int n, const chunk<held, Width>& x) {
-      typename Companion::type now;
-      f(c, n, x, b.at(c, n, now));
-    });
+    threads_.each([&](int t) { chunks(b, t, f); });
   }
 
   /// Writes `f(value)` of each element to a line.
@@ -320,49 +295,72 @@ class row_of {
   const lines_type lines;
 
  private:
-  /// How many elements thread t holds.
-  KILN_FN int held_by(int t) const {
-    int count = 0;
-    KILN_UNROLL
-    for (int i = 0; i < Items; ++i) {
-      const int left = static_cast<int>(length_) - (i * Threads + t) * Width;
-      count += left < 0 ? 0 : left < Width ? left : Width;
-    }
-    return count;
-  }
+  /// The column of a chunk of thread t, and whether it is the row's.
+  KILN_FN static index_t column(int t, int i) { return (i * Threads + t) * Width; }
+  KILN_FN bool has(int t, int i) const { return Fit == fit::full || column(t, i) < static_cast<int>(length_); }
 
-  KILN_HOST_CALLS template <class F>
-  KILN_FN void chunks(int t, F&& f) {
-    if constexpr (Items > 0) {
-      forget(t);
-      KILN_UNROLL
-      for (int i = 0; i < Items; ++i) {
-        const int c = (i * Threads + t) * Width;
-        if (Fit == fit::full || c < static_cast<int>(length_)) f(static_cast<index_t>(c), valid(c), kept_.of(t)[i]);
-      }
+  /// Calls `f(column, n, kept, beside)` for the chunks of thread t.
+  KILN_HOST_CALLS template <class Companion, class F>
+  KILN_FN void chunks(Companion& b, int t, F&& f) {
+    if constexpr (Items == 0) {
+      chunks_from(b, static_cast<index_t>(t) * Width, length_, f);
     } else {
-      chunks_from(static_cast<index_t>(t) * Width, length_, f);
+      forget(t);
+      if constexpr (Companion::early) {
+        KILN_UNROLL
+        for (int i = 0; i < Items; ++i)
+          if (has(t, i)) f(column(t, i), valid(column(t, i)), kept_.of(t)[i], b.loaded.of(t)[i]);
+      } else {
+        // Several are under way before the first is used, without a branch.
+        constexpr bool much = sizeof(typename Companion::type) > 16 || sizeof(held) * Width * Items > 64;
+        constexpr int most = much ? 2 : 4, together = Items < most ? Items : most;
+        static_assert(Items % together == 0 || Fit == fit::any);
+        KILN_UNROLL
+        for (int first = 0; first < Items; first += together) {
+          typename Companion::type beside[together];
+          KILN_UNROLL
+          for (int k = 0; k < together; ++k) {
+            const index_t c = column(t, first + k);
+            if constexpr (Fit != fit::any)
+              b.load(has(t, first + k) ? c : 0, Width, beside[k]);
+            else if (first + k < Items && has(t, first + k))
+              b.load(c, valid(c), beside[k]);
+          }
+          KILN_UNROLL
+          for (int k = 0; k < together; ++k) {
+            const index_t c = column(t, first + k);
+            if (first + k < Items && has(t, first + k)) f(c, valid(c), kept_.of(t)[first + k], beside[k]);
+          }
+        }
+      }
     }
   }
 
   /// Up to `most` chunks of a thread from the one at column c on; the column after them.
-  KILN_HOST_CALLS template <class F>
-  KILN_FN index_t chunks_from(index_t c, index_t most, F&& f) {
+  KILN_HOST_CALLS template <class Companion, class F>
+  KILN_FN index_t chunks_from(Companion& b, index_t c, index_t most, F&& f) {
     const index_t end = most >= length_ ? length_ : min_of(length_, c + most * step);
     if constexpr (!scope_type::host && Fit != fit::any) {
       // Loads of several chunks are under way before the first is used.
+      KILN_NO_UNROLL
       for (; c + (ahead - 1) * step < end; c += ahead * step) {
         chunk<held, Width> x[ahead];
+        typename Companion::type beside[ahead];
         KILN_UNROLL
-        for (int i = 0; i < ahead; ++i) program_.template load<Width>(lines, c + i * step, Width, x[i]);
+        for (int i = 0; i < ahead; ++i) {
+          program_.template load<Width>(lines, c + i * step, Width, x[i]);
+          b.load(c + i * step, Width, beside[i]);
+        }
         KILN_UNROLL
-        for (int i = 0; i < ahead; ++i) f(c + i * step, Width, x[i]);
+        for (int i = 0; i < ahead; ++i) f(c + i * step, Width, x[i], beside[i]);
       }
     }
     for (; c < end; c += step) {
       chunk<held, Width> x;
+      typename Companion::type beside;
       program_.template load<Width>(lines, c, valid(c), x);
-      f(c, valid(c), x);
+      b.load(c, valid(c), beside);
+      f(c, valid(c), x, beside);
     }
     return c;
   }

@@ -18,9 +18,13 @@ using storage_of = reduce_storage<Where, Config::threads * Config::blocks, Confi
 /// Most programs have rows of one length; one that cuts long rows into pieces says how long each is, and may know
 /// whether all are made of whole chunks.
 template <class Program>
-inline constexpr bool has_own_lengths = requires(const Program& program) { program.length_of(index_t{}); };
+inline constexpr bool has_own_lengths = requires(const Program& program) {
+  program.length_of(index_t{});
+};
 template <class Program>
-inline constexpr bool knows_whole = requires(const Program& program) { program.whole(index_t{}); };
+inline constexpr bool knows_whole = requires(const Program& program) {
+  program.whole(index_t{});
+};
 template <class Program>
 KILN_FN index_t length_of(const Program& program, index_t r, index_t length) {
   if constexpr (has_own_lengths<Program>)
@@ -38,6 +42,12 @@ KILN_FN bool one_length(const Program& program) {
 }
 }  // namespace detail
 
+/// Whether something lies beside the rows of a program, the same for all: `loads(lines)` reads it.
+template <class Program>
+inline constexpr bool has_beside = requires {
+  typename Program::template beside<1>;
+};
+
 /// Block (or cluster) `block` of `blocks` takes rows block * Rows ..., then strides over the grid, so any count of rows
 /// works. Rows that fill what can be held have code without tests.
 KILN_HOST_CALLS template <class Where, class Config, int Width, class Program>
@@ -50,7 +60,12 @@ KILN_FN void run_block(const Program& program, index_t count, index_t length, in
           program, program.at(r), detail::length_of(program, r, length), threads, shared, turn);
       if constexpr (Config::blocks > 1 && std::is_same_v<Where, on_device>)
         if (r == block) wait_for_cluster();
-      program.run(one);
+      if constexpr (has_beside<Program>) {
+        auto beside = one.template beside<typename Program::template beside<Width>>(Program::loads(one.lines));
+        program.run(one, beside);
+      } else {
+        program.run(one);
+      }
     };
     if constexpr (Config::blocks > 1) {
       for (index_t r = block; r < count; r += blocks)
@@ -89,15 +104,21 @@ constexpr bool holds_long_rows() {
 }
 /// A program may say that much lies beside its rows, in registers too.
 template <class Program>
-inline constexpr bool much_beside = requires { Program::much_beside; };
-/// A program may say that few registers are enough for it, so that more blocks share a multiprocessor.
+inline constexpr bool much_beside = requires {
+  Program::much_beside;
+};
+/// A program may say that few registers are enough for it, so that more blocks share a multiprocessor: 64, or as many
+/// as `threads_at_once` leave.
 template <class Config, int Width, class Program>
 constexpr int resident_blocks() {
   constexpr int bytes = static_cast<int>(sizeof(typename Program::held));
   if constexpr (requires { Program::few_registers; }) {
     bool much = much_beside<Program>;
     if constexpr (requires { Program::two_rows_of_bytes; }) much = much || Program::two_rows_of_bytes == 8;
-    return Config::residents(bytes, Width, much);
+    int most_at_once = 1024;
+    if constexpr (requires { Program::threads_at_once; })
+      most_at_once = Config::rows == 1 ? Program::threads_at_once : min_of(Program::threads_at_once, 1280);
+    return Config::residents(bytes, Width, much, most_at_once);
   } else {
     return 1;
   }
@@ -218,10 +239,10 @@ status run(const device& ex, trace::launch_record record, const Program& program
   if (holds(one_warp{})) return with(one_warp{}, chunks, "rows, a warp each, held");
   constexpr bool eight = detail::holds_eight<Program>(), much = detail::much_beside<Program>;
   constexpr int items = eight ? 8 : 4;
-  using pair = blocks_of<256, 2, 2>;
+  using eight_blocks = blocks_of<128, 1, 8>;
   const auto has_clusters = [] {
     if constexpr (detail::builds_clusters<Program>)
-      return runs_hopper_code(row_kernel<whole_chunks<pair>, width, Program>);
+      return runs_hopper_code(row_kernel<whole_chunks<eight_blocks>, width, Program>);
     else
       return false;
   };
@@ -230,7 +251,7 @@ status run(const device& ex, trace::launch_record record, const Program& program
   if (count <= 128) {
     if (holds(blocks_of<256, 2>{})) return with(blocks_of<256, 2>{}, chunks, "rows, a block each, held");
     if constexpr (detail::builds_clusters<Program>)
-      if (holds(pair{}) && has_clusters()) return with(pair{}, chunks, "rows, a cluster each, held");
+      if (holds(eight_blocks{}) && has_clusters()) return with(eight_blocks{}, chunks, "rows, a cluster each, held");
   }
   if (holds(blocks_of<64, 4>{})) return with(blocks_of<64, 4>{}, chunks, "rows, two warps each, held");
   if (holds(blocks_of<128, 4>{})) return with(blocks_of<128, 4>{}, chunks, "rows, a block each, held");

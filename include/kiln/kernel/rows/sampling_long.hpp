@@ -26,7 +26,7 @@ struct long_sampling_program {
   };
   struct storage {
     reduce_storage<Where, threads> reduce;
-    std::uint32_t largest[threads];  ///< key of each thread
+    std::uint32_t largest[threads];  ///< key of each thread, 0 of one without elements
     std::uint32_t key[most_listed], column[most_listed];
     std::uint32_t listed, below;  ///< all elements with keys above `below`
     entry all[threads + looked];  ///< the list, if it is short
@@ -48,7 +48,7 @@ struct long_sampling_program {
     fragments<std::uint64_t, 1, block_type> best;
     block.each([&](int t) {
       best.of(t)[0] = largest(row, t);
-      shared.largest[t] = keys::of(unordered(static_cast<std::uint32_t>(best.of(t)[0] >> 32)));
+      shared.largest[t] = static_cast<std::uint32_t>(best.of(t)[0] >> 32) >> keys::unused;
     });
     const std::uint64_t top = block_reduce(block, shared.reduce, best, later_of{});
     const bool sound = is_finite_key(top);
@@ -61,7 +61,7 @@ struct long_sampling_program {
     const std::uint32_t top_key = keys::of(largest_value);
     bool by_list = false;
     if (k < n) {
-      list(block, row, shared, top_key, k <= threads / 2 ? k : rank_of(1.4f * static_cast<float>(k)));
+      list(block, row, shared, top_key, k <= busy() / 2 ? k : rank_of(1.4f * static_cast<float>(k)));
       by_list = shared.listed <= most_listed && shared.listed >= k;
     }
     block.each([&](int t) {
@@ -82,8 +82,8 @@ struct long_sampling_program {
       for (; lists < 2 && !by_list; ++lists) {
         list(block, row, shared, top_key, rank_of(lists == 0 ? 0.75f * few : 0.65f * most_listed));
         const sampling_question all{sampling_question::weight_left, shared.below, 0, n, 0};
-        by_list = shared.listed <= most_listed && shared.below > 0 &&
-                  sum_over_list(block, shared, all, weights) >= wanted;
+        by_list =
+            shared.listed <= most_listed && shared.below > 0 && sum_over_list(block, shared, all, weights) >= wanted;
         if (!by_list) continue;
         block.each([&](int t) {
           if (t == 0) shared.searching().skip_to(shared.below);
@@ -176,11 +176,14 @@ struct long_sampling_program {
     return (static_cast<std::uint64_t>(best) << 32) | (0xffffffffu - (at + static_cast<std::uint32_t>(i)));
   }
 
+  /// How many threads have elements.
+  KILN_FN std::uint32_t busy() const { return min_of<std::uint32_t>(threads, ceil_div<std::uint32_t>(columns, Width)); }
   /// So many of the threads' largest elements are exceeded by about `elements` of all. A thread's largest of m is
   /// exceeded by a part 1 - u^(1/m) of all, u even in [0, 1), which is about -log(u) elements of each thread.
-  KILN_FN static std::uint32_t rank_of(float elements) {
-    const float part = 1 - exponential(-elements / static_cast<float>(threads));
-    return min_of<std::uint32_t>(static_cast<std::uint32_t>(part * static_cast<float>(threads)) + 1, threads - 1);
+  KILN_FN std::uint32_t rank_of(float elements) const {
+    const auto of_all = static_cast<float>(busy());
+    const float part = 1 - exponential(-elements / of_all);
+    return min_of<std::uint32_t>(static_cast<std::uint32_t>(part * of_all) + 1, busy() - 1);
   }
 
   /// Finds the highest key that `rank` threads reach and lists all elements that do.
