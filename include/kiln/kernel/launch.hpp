@@ -23,6 +23,8 @@ struct launch_shape {
   /// Programmatic dependent launch: the kernel may begin while the one before it in the stream runs, and waits for it
   /// itself.
   bool overlaps_previous = false;
+  /// `grant_shared_memory` has been called for the kernel on this GPU, which costs a launch a microsecond otherwise.
+  bool granted = false;
 };
 
 namespace detail {
@@ -43,6 +45,12 @@ inline int device_attribute(cudaDeviceAttr which, int fallback) {
     return cudaDeviceGetAttribute(&value, which, current);
   });
   return value;
+}
+
+/// Lets a kernel have so many bytes of dynamic shared memory a block on the current GPU; up to 48 KB need no asking.
+inline cudaError_t grant_shared_memory(const void* kernel, index_t bytes) {
+  if (bytes <= 48 * 1024) return cudaSuccess;
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
 }
 
 inline namespace KILN_ABI {
@@ -84,16 +92,12 @@ status launch(const device& ex, const char* name, void (*kernel)(Parameters...),
 
   const void* entry = reinterpret_cast<const void*>(kernel);
   void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))..., nullptr};
-  const cudaError_t e = quiet_call([&] {
-    constexpr index_t without_asking = 48 * 1024;  // more dynamic shared memory has to be asked for, per kernel
-    if (shape.shared_bytes > without_asking) {
-      const auto bytes = static_cast<int>(shape.shared_bytes);
-      if (auto set = cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-          set != cudaSuccess)
-        return set;
-    }
-    return cudaLaunchKernelExC(&config, entry, pointers);
-  });
+  const auto begin = [&] { return quiet_call([&] { return cudaLaunchKernelExC(&config, entry, pointers); }); };
+  cudaError_t e = shape.granted ? begin() : cudaErrorInvalidValue;
+  if (e == cudaErrorInvalidValue) {  // not granted, or on another GPU, or before the device was reset
+    e = quiet_call([&] { return grant_shared_memory(entry, shape.shared_bytes); });
+    if (e == cudaSuccess) e = begin();
+  }
   if (e == cudaSuccess) return {};
   return cuda_status(e, "launch of `", name, "` with ", x, " x ", y, " x ", z, " blocks of ", shape.block,
                      " threads and ", shape.shared_bytes, " bytes of shared memory");

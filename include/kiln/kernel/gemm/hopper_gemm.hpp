@@ -122,17 +122,21 @@ __global__ void __launch_bounds__(hopper_bound<Hopper>, 1)
 #endif
 }
 
-/// Whether this program holds code of the kernel for the current GPU.
+/// Whether this program holds code of the kernel for the current GPU. If so, the kernel may have its shared memory from
+/// now on.
 template <class Hopper>
 bool has_hopper_code() {
   if (device_attribute(cudaDevAttrComputeCapabilityMajor, 0) != 9) return false;
+  const auto kernel = reinterpret_cast<const void*>(hopper_gemm_kernel<Hopper>);
   cudaFuncAttributes a{};
-  const cudaError_t e =
-      quiet_call([&] { return cudaFuncGetAttributes(&a, reinterpret_cast<const void*>(hopper_gemm_kernel<Hopper>)); });
-  return e == cudaSuccess && a.maxThreadsPerBlock >= Hopper::threads;
+  if (quiet_call([&] { return cudaFuncGetAttributes(&a, kernel); }) != cudaSuccess ||
+      a.maxThreadsPerBlock < Hopper::threads)
+    return false;
+  return quiet_call([&] { return grant_shared_memory(kernel, Hopper::shared_bytes); }) == cudaSuccess;
 }
 
-/// Clusters of this kernel that the current GPU holds at a time; `fallback` where the runtime does not answer.
+/// Clusters of this kernel, which may have its shared memory, that the current GPU holds at a time; `fallback` where
+/// the runtime does not answer.
 template <class Hopper>
 int resident_clusters(int fallback) {
   int clusters = fallback;
@@ -143,14 +147,7 @@ int resident_clusters(int fallback) {
   cudaLaunchConfig_t shape{};
   shape.gridDim = dim3(Hopper::cluster), shape.blockDim = dim3(Hopper::threads);
   shape.dynamicSmemBytes = static_cast<std::size_t>(Hopper::shared_bytes), shape.attrs = &size, shape.numAttrs = 1;
-  const cudaError_t e = quiet_call([&] {
-    if (auto set =
-            cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(Hopper::shared_bytes));
-        set != cudaSuccess)
-      return set;
-    return cudaOccupancyMaxActiveClusters(&clusters, kernel, &shape);
-  });
+  const cudaError_t e = quiet_call([&] { return cudaOccupancyMaxActiveClusters(&clusters, kernel, &shape); });
   return e == cudaSuccess && clusters > 0 ? clusters : fallback;
 }
 
@@ -167,7 +164,8 @@ status launch_hopper_gemm(const device& ex, const typename Hopper::parameters& p
                  .block = Hopper::threads,
                  .shared_bytes = Hopper::shared_bytes,
                  .cluster = Hopper::cluster,
-                 .overlaps_previous = work.streamed == 0},
+                 .overlaps_previous = work.streamed == 0,
+                 .granted = true},
                 p, work);
 }
 
