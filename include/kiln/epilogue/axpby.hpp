@@ -11,7 +11,7 @@ struct axpby_node : node {
   Beta beta;
   element_node<View> c;
 
-  static constexpr int products = X::products;
+  static constexpr int products = X::products, instructions = X::instructions + 2;
   template <class Space>
   static constexpr bool runs_in() {
     return X::template runs_in<Space>() && element_node<View>::template runs_in<Space>();

@@ -30,22 +30,27 @@ struct leaky_relu_op : activation_op {
 };
 struct gelu_op : activation_op {
   static constexpr const char* label = "gelu";
+  static constexpr int instructions = 12;
   KILN_FN float operator()(float x) const { return activation::gelu(x); }
 };
 struct gelu_tanh_op : activation_op {
   static constexpr const char* label = "gelu_tanh";
+  static constexpr int instructions = 8;
   KILN_FN float operator()(float x) const { return activation::gelu_tanh(x); }
 };
 struct silu_op : activation_op {
   static constexpr const char* label = "silu";
+  static constexpr int instructions = 6;
   KILN_FN float operator()(float x) const { return activation::silu(x); }
 };
 struct sigmoid_op : activation_op {
   static constexpr const char* label = "sigmoid";
+  static constexpr int instructions = 4;
   KILN_FN float operator()(float x) const { return activation::sigmoid(x); }
 };
 struct tanh_op : activation_op {
   static constexpr const char* label = "tanh";
+  static constexpr int instructions = 13;
   KILN_FN float operator()(float x) const { return activation::tanh(x); }
 };
 

@@ -14,8 +14,9 @@ namespace kiln {
 ///     template <class... V> KILN_FN result<V...> operator()(V... x) const;
 ///     template <class... V> static constexpr bool wants_coord;      // then `coord` follows the operands
 ///     template <class Space> static constexpr bool runs_in();
+///     static constexpr int instructions;                            // about how many on the device; 1 by default
 ///
-/// `pointwise` gives the last two, for one that asks for no coordinates and runs everywhere.
+/// `pointwise` gives `wants_coord` and `runs_in`, for one that asks for no coordinates and runs everywhere.
 struct pointwise {
   template <class... V>
   static constexpr mistake mistakes() {
@@ -30,6 +31,12 @@ struct pointwise {
 };
 
 namespace detail {
+
+template <class Op>
+inline constexpr int instructions_of = [] {
+  if constexpr (requires { Op::instructions; }) return Op::instructions;
+  else return 1;
+}();
 
 constexpr mistake first_of() { return mistake::none; }
 template <class... More>
@@ -49,6 +56,7 @@ struct operation : node {
     ((most = E::products > most ? E::products : most), ...);
     return most;
   }();
+  static constexpr int instructions = (detail::instructions_of<Op> + ... + E::instructions);
   template <class Space>
   static constexpr bool runs_in() {
     return Op::template runs_in<Space>() && (E::template runs_in<Space>() && ...);

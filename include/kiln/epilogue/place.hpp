@@ -41,6 +41,8 @@ enum class mistake { none, integer_activation, functor_signature, functor_result
 struct node {
   /// How many accumulators it needs: one more than the highest number used.
   static constexpr int products = 0;
+  /// About how many instructions a value takes on the device, beside what is read.
+  static constexpr int instructions = 0;
   /// Whether all it reads lies in `Space`, and all it calls runs there.
   template <class Space>
   static constexpr bool runs_in() {

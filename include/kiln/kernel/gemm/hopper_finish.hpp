@@ -3,8 +3,9 @@
 ///
 /// Stores whose rows are 16-byte aligned leave by TMA: the group writes 64 rows of up to 128 bytes into one of two
 /// buffers, or 128 rows into both, one thread sends them off, and the group computes what comes next while they are
-/// read. Other stores, and the edges of D, go through the same buffers by hand. With a reduction among the sinks all of
-/// them take the way through staging memory, as on other architectures.
+/// read. Rows below D's last are left out by TMA. Other stores, and columns at D's right edge, go through the same
+/// buffers by hand. With a reduction among the sinks all of them take the way through staging memory, as on other
+/// architectures.
 #include <kiln/arch/sm90.hpp>
 #include <kiln/epilogue/sinks.hpp>
 #include <kiln/kernel/gemm/arguments.hpp>
@@ -119,14 +120,13 @@ struct hopper_finish {
           constexpr int most = chunk_cols<sink_type>, rest = Cols % most;
           const auto store = [&](auto columns, int c) {
             constexpr int cols = decltype(columns)::value;
+            if (at.row >= p.m || at.col + c >= p.n) return;  // a cluster's last blocks may have nothing of D
             if constexpr (stored_by_rows<sink_type>) {
               using element = typename sink_type::element;
-              if ((maps.usable >> i & 1u) && at.row + 64 * together <= p.m && at.col + c + cols <= p.n) {
-                const auto values_of = [&](int thread, int block, int r, const place& in_d) {
-                  return sink.values(pair_of(sums[b + block].of(thread), r), in_d);
-                };
+              if ((maps.usable >> i & 1u) && at.col + c + cols <= p.n) {
                 using buffer = shared_tile<element, 64, cols, swizzle_for<element>(Cols)>;
-                send<element, buffer, together>(group, maps.of_sink[i], batch, at, c, values_of, memory, parity, name);
+                send<buffer, together>(group, maps.of_sink[i], sink, batch, at, p.m - 1, c, &sums[b], memory, parity,
+                                       name);
                 return;
               }
             }
@@ -135,8 +135,13 @@ struct hopper_finish {
               put_staged<cols>(group, p, sink, batch, coord{at.row + 64 * block, at.col}, c, sums[b + block], memory,
                                name);
           };
-          KILN_UNROLL
-          for (int c = 0; c + most <= Cols; c += most) store(std::integral_constant<int, most>{}, c);
+          if constexpr (one_copy<sink_type>) {
+            KILN_NO_UNROLL
+            for (int c = 0; c + most <= Cols; c += most) store(std::integral_constant<int, most>{}, c);
+          } else {
+            KILN_UNROLL
+            for (int c = 0; c + most <= Cols; c += most) store(std::integral_constant<int, most>{}, c);
+          }
           if constexpr (rest > 0) store(std::integral_constant<int, rest>{}, Cols - rest);
         });
       }
@@ -150,11 +155,37 @@ struct hopper_finish {
   }
 
  private:
-  /// The two neighbours in registers r and r + 1 of each product.
+  /// The two neighbours in registers r and r + 1 of each product, of which there are `Each`.
+  template <int Each>
   KILN_FN static accumulators<accumulator, products, 2> pair_of(const accumulator* c, int r) {
     accumulators<accumulator, products, 2> x;
     KILN_UNROLL
-    for (int q = 0; q < products; ++q) x.v[q] = {{c[q * (Cols / 2) + r], c[q * (Cols / 2) + r + 1]}};
+    for (int q = 0; q < products; ++q) x.v[q] = {{c[q * Each + r], c[q * Each + r + 1]}};
+    return x;
+  }
+
+  /// Whether the columns that are taken one after the other share one copy of the code. A long expression's code, once for
+  /// each, is more than the instruction caches hold beside the other group's products.
+  template <class Sink>
+  static constexpr bool one_copy = products == 1 && decltype(Sink::expr)::instructions >= 12;
+
+  /// A thread's sums of the columns from `c` on, a multiple of Count. Registers have no addresses, so that each value of c
+  /// has moves of its own.
+  template <int Count, int From = 0, class Fragment>
+  KILN_FN static void take(accumulator (&x)[Count / 2], const Fragment& sums, int thread, int c) {
+    if constexpr (From + 2 * Count <= Cols) {
+      if (c != From) return take<Count, From + Count>(x, sums, thread, c);
+    }
+    KILN_UNROLL
+    for (int r = 0; r < Count / 2; ++r) x[r] = moved<From>(sums.of(thread)[From / 2 + r]);
+  }
+  /// `x`, by a move that the compiler does not take for one from elsewhere: it would merge them, and index memory.
+  template <int From>
+  KILN_FN static accumulator moved(accumulator x) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (std::is_same_v<accumulator, float>) asm volatile("// %1" : "+f"(x) : "n"(From));
+    else asm volatile("// %1" : "+r"(x) : "n"(From));
+#endif
     return x;
   }
 
@@ -164,32 +195,39 @@ struct hopper_finish {
                                                      ? 128 / static_cast<int>(sizeof(typename Sink::element))
                                                      : 64);
 
-  /// Columns from c on of 64 rows, or of twice 64, that lie inside D, by TMA: a box for each panel of a buffer.
-  /// `values_of(thread, block, r, place)` are those to store from the block's sums in registers r and r + 1. One block
-  /// takes the buffers in turn.
-  template <class Element, class Buffer, int Together, class Group, class Map, class Values>
-  KILN_FN static void send(Group group, const Map& map, index_t batch, coord first, int c, Values&& values_of,
-                           scratch& memory, int& parity, int name) {
+  /// Columns from c on, inside D, of 64 rows or of twice 64, by TMA: a box for each panel of a buffer. Rows beyond the
+  /// last are stored nowhere; their values are made of what the last one reads. One block takes the buffers in turn.
+  template <class Buffer, int Together, class Group, class Map, class Sink, class Fragment>
+  KILN_FN static void send(Group group, const Map& map, const Sink& sink, index_t batch, coord first, index_t last_row,
+                           int c, const Fragment* sums, scratch& memory, int& parity, int name) {
     const auto buffer = [&](int block) -> Buffer& {
       return *reinterpret_cast<Buffer*>(memory.buffers[Together == 1 ? parity : block]);
     };
-    // Many values before the first store: a store could change what an expression reads, so loads would wait for it.
-    // With two blocks half the columns at a time, for want of registers.
-    using two = vec<Element, 2>;
-    constexpr int step = Together > 1 && Buffer::cols % 32 == 0 ? Buffer::cols / 2 : Buffer::cols;
-    KILN_UNROLL
-    for (int part = 0; part < Buffer::cols; part += step) {
+    // Many values before the first store: a store could change what an expression reads, so loads would wait for it. With
+    // two blocks half the columns at a time, for want of registers.
+    constexpr bool once = one_copy<Sink>;
+    constexpr int share = Buffer::cols % 32 == 0 ? Buffer::cols / Together : Buffer::cols, step = once ? min_of(share, 32) : share;
+    using two = vec<typename Sink::element, 2>;
+    const auto fill = [&](int part) {
       fragments<two, step / 4, Group> x[Together];
       group.each([&](int thread) {
         const int t = here(thread) & 127;  // that it is not negative spares the divisions their signs
+        [[maybe_unused]] accumulator from[Together][step / 2];
+        if constexpr (once) {
+          KILN_UNROLL
+          for (int block = 0; block < Together; ++block) take<step>(from[block], sums[block], thread, c + part);
+        }
         KILN_UNROLL
         for (int i = 0; i < step / 2; i += 2) {
           KILN_UNROLL
           for (int block = 0; block < Together; ++block) {
-            const tile_coord in = wgmma_d(t, part / 2 + i);
-            x[block].of(thread)[i / 2] =
-                values_of(thread, block, (c + part) / 2 + i,
-                          place{batch, first.row + 64 * block + in.row, first.col + c + in.col, 2, true});
+            const auto pair = [&] {
+              if constexpr (once) return pair_of<step / 2>(from[block], i);
+              else return pair_of<Cols / 2>(sums[block].of(thread), (c + part) / 2 + i);
+            }();
+            const tile_coord in = wgmma_d(t, i);
+            const index_t row = min_of<index_t>(first.row + 64 * block + in.row, last_row);
+            x[block].of(thread)[i / 2] = sink.values(pair, place{batch, row, first.col + c + part + in.col, 2, true});
           }
         }
       });
@@ -224,6 +262,13 @@ struct hopper_finish {
           });
         }
       }
+    };
+    if constexpr (once) {
+      KILN_NO_UNROLL
+      for (int part = 0; part < Buffer::cols; part += step) fill(part);
+    } else {
+      KILN_UNROLL
+      for (int part = 0; part < Buffer::cols; part += step) fill(part);
     }
     sm90::fence_async(group);
     sm90::named_sync<128>(group, name);
@@ -245,7 +290,8 @@ struct hopper_finish {
   template <int Count, class Group, class Sink, class Fragment>
   KILN_FN static void put_staged(Group group, const Arguments& p, const Sink& sink, index_t batch, coord first, int c,
                                  const Fragment& sums, scratch& memory, int name) {
-    constexpr int width = Count * products <= 64 ? Count : Count % 32 == 0 ? 32 : 16;
+    constexpr bool once = one_copy<Sink>;
+    constexpr int width = Count * products <= (once ? 32 : 64) ? Count : Count % 32 == 0 ? 32 : 16;
     using stage = shared_tile<accumulator, 64, width, swizzle_for<accumulator>(width)>;
     static_assert(Count % width == 0 && sizeof(stage) * products <= sizeof(memory.buffers));
     auto* stages = reinterpret_cast<stage*>(memory.buffers);
@@ -255,12 +301,14 @@ struct hopper_finish {
       sm90::named_sync<128>(group, name);
       group.each([&](int thread) {
         const int t = here(thread) & 127;  // that it is not negative spares the divisions their signs
+        [[maybe_unused]] accumulator from[width / 2];
+        if constexpr (once) take<width>(from, sums, thread, w);
         KILN_UNROLL
         for (int q = 0; q < products; ++q) {
           KILN_UNROLL
           for (int i = 0; i < width / 2; i += 2) {
             const tile_coord in = wgmma_d(t, i);
-            const accumulator* r = sums.of(thread) + q * (Cols / 2) + w / 2 + i;
+            const accumulator* r = once ? from + i : sums.of(thread) + q * (Cols / 2) + w / 2 + i;
             stages[q].template store<2>(group, t, in.row, in.col, vec<accumulator, 2>{{r[0], r[1]}});
           }
         }
