@@ -5,8 +5,8 @@
 ///
 /// A program for this schedule has `slot`, `scratch`, `state<Group>` with accumulators `acc`, `groups`, how many of
 /// them share a tile (`sharers`), the blocks of a cluster (`cluster_m` x `cluster_n`; those in one line of either axis
-/// share loads), whether sums are promoted after each slot (`promotes`, `promotes_in_turn`), `slot_bytes` and
-///     load(thread, p, tile, step, slot, full, rank), prefetch(thread, p, tile, step, rank), multiply(group, number,
+/// share loads), whether sums are promoted after each slot (`promotes`, `promotes_in_turn`) and
+///     bytes_of(p, tile, rank), load(thread, p, tile, step, slot, full, rank), prefetch(thread, p, tile, step, rank), multiply(group, number,
 ///     slot, acc, add), settle(acc) after a wait, finish(group, p, work, segment, state, scratch, flag, rank),
 ///     end(group); to promote: clear(group, state), promote<Block>(group, state, acc); in turn: `blocks`,
 ///     `partial<Group>`, multiply_blocks<First, Count>(group, number, slot, acc, add).
@@ -60,11 +60,12 @@ struct warp_specialized_schedule {
     sm90::wait_for_previous_kernel(warp);
     for (segment s; work.next(place, s);) {
       const tile_index tile = work.tiles.at(s.tile);
+      const int bytes = Program::bytes_of(p, tile, rank);
       KILN_NO_UNROLL
       for (int step = 0; step < s.steps; ++step, at.next()) {
         sm90::wait(warp, memory.empty[at.slot], at.parity);
         sm90::one_thread(warp, [&](auto thread) {
-          sm90::arrive_expect_bytes(thread, memory.full[at.slot], Program::slot_bytes);
+          sm90::arrive_expect_bytes(thread, memory.full[at.slot], bytes);
           Program::load(thread, p, tile, s.first + step, memory.slots[at.slot], memory.full[at.slot], rank);
         });
       }

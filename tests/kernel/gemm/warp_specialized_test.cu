@@ -110,6 +110,35 @@ TYPED_TEST(gemm_warp_specialized, a_choice_with_fast_accumulation) {
   expect_exact_small_integers<automatic_with<fast_accumulation>>(*this);
 }
 
+/// A tile that D ends in, and one with nothing of D: TMA stores the rows that there are, and what is read for each row
+/// and each element stays inside.
+template <class Config, class Fixture>
+void expect_rows_that_end_in_a_tile(Fixture& test) {
+  using E = std::decay_t<decltype(test.executor())>;
+  constexpr index_t m = 150, n = 64, k = 64;
+  const auto a = small_integers<f16>(m * k, 1, -2, 2), b = small_integers<f16>(n * k, 2, -2, 2),
+             c = small_integers<f16>(m * n, 3, -9, 9);
+  const auto shift = small_integers<float>(m, 4, -9, 9);
+  auto &da = test.template input<f16>(a), &db = test.template input<f16>(b), &dc = test.template input<f16>(c);
+  auto& ds = test.template input<float>(shift);
+  auto& d = test.template output<f16>(m * n);
+  const status s = gemm<Config>(
+      test.executor(), view_on<E>(da.data(), m, k), transposed(view_on<E>(db.data(), n, k)),
+      store(view_on<E>(d.data(), m, n), acc + per_row(view_on<E>(ds.data(), m)) + elem(view_on<E>(dc.data(), m, n))));
+  ASSERT_TRUE(s.ok()) << s.message();
+  const auto result = d.values();
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      double sum = as_double(shift[i]) + as_double(c[i * n + j]);
+      for (std::size_t l = 0; l < k; ++l) sum += as_double(a[i * k + l]) * as_double(b[j * k + l]);
+      ASSERT_EQ(as_double(result[i * n + j]), sum) << i << ", " << j;
+    }
+}
+TYPED_TEST(gemm_warp_specialized, rows_that_end_in_a_tile) {
+  expect_rows_that_end_in_a_tile<config<tile<128, 64, 64>, stages<2>, cluster<2>, ping_pong, warp_specialized>>(*this);
+  expect_rows_that_end_in_a_tile<config<tile<128, 32, 64>, stages<2>, cluster<2>, warp_specialized>>(*this);
+}
+
 /// A pinned configuration has no slower one behind it: what TMA cannot copy is a status that says what is needed.
 TYPED_TEST(gemm_warp_specialized, operands_that_tma_cannot_copy_are_refused) {
   using E = TypeParam;

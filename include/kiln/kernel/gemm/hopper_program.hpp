@@ -16,6 +16,8 @@ template <class Arguments, class Where>
 struct hopper_parameters {
   Arguments arguments;
   sm90::tensor_map<Where> a, b[Arguments::products];
+  sm90::tensor_map<Where> last_a;  ///< of boxes that end with A's last rows, where a box does not
+  int last_rows;                   ///< of such a box, a multiple of 8
   store_maps<Arguments, Where> stores;
   split_workspace split;
 };
@@ -123,6 +125,11 @@ struct hopper_program {
   static status make_maps(parameters& p) {
     KILN_TRY(
         detail::make_operand_maps(p, a_k_major ? tile_m / a_boxes : tile_k, b_k_major ? tile_n / b_boxes : tile_k));
+    if constexpr (a_k_major) {
+      p.last_rows = round_up(static_cast<int>(p.arguments.m % (tile_m / a_boxes)), 8);
+      if (p.last_rows > 0)
+        KILN_TRY(sm90::make_tensor_map(p.last_a, detail::operand_request("a", p.arguments.a, 1, p.last_rows)));
+    }
     finisher::make_maps(p.arguments, p.stores);
     return {};
   }
@@ -130,6 +137,18 @@ struct hopper_program {
   /// Where in its worker's tile, in tiles, the block of this rank is.
   KILN_FN static constexpr int rank_m(int rank) { return rank % cluster_m; }
   KILN_FN static constexpr int rank_n(int rank) { return rank / cluster_m; }
+
+  /// Bytes that come to a slot of the tile. What a slot has beyond A's last row is left over from before, and so are the
+  /// sums of it, which nobody stores.
+  KILN_FN static int bytes_of(const parameters& p, tile_index t, int rank) {
+    int bytes = slot_bytes;
+    if constexpr (a_k_major) {
+      constexpr int rows = tile_m / a_boxes;
+      KILN_UNROLL
+      for (int i = 0; i < a_boxes; ++i) bytes -= 128 * (rows - rows_of_box(p, first_row_of(t, rank) + i * rows));
+    }
+    return bytes;
+  }
 
   /// The boxes that this block brings: those of A also to the blocks beside it along N, those of B to those along M.
   template <class Thread>
@@ -141,9 +160,9 @@ struct hopper_program {
         sm90::tma_load_multicast(thread, map, to, full, static_cast<std::uint16_t>(blocks_mask), first, second, batch);
     };
     constexpr int beside = every_nth_bit(cluster_m, cluster_n), below = every_nth_bit(1, cluster_m);
-    boxes_of_a(p, t, step, rank, [&](int in_slot, int first, int second, int batch) {
+    boxes_of_a(p, t, step, rank, [&](int in_slot, int first, int second, int batch, const auto& map) {
       const auto to = a_k_major ? s.a.address(in_slot, 0) : s.a.address(0, in_slot);
-      fetch(std::integral_constant<int, cluster_n>{}, beside << rank_m(rank), p.a, to, first, second, batch);
+      fetch(std::integral_constant<int, cluster_n>{}, beside << rank_m(rank), map, to, first, second, batch);
     });
     boxes_of_b(p, t, step, rank, [&](int q, int in_slot, int first, int second, int batch) {
       const auto to = b_k_major ? s.b.address(in_slot, 0) : s.b.address(0, in_slot);
@@ -155,8 +174,8 @@ struct hopper_program {
   /// Has the L2 fetch the boxes of a step.
   template <class Thread>
   KILN_FN static void prefetch(Thread thread, const parameters& p, tile_index t, int step, int rank) {
-    boxes_of_a(p, t, step, rank, [&](int, int first, int second, int batch) {
-      sm90::tma_prefetch_box(thread, p.a, first, second, batch);
+    boxes_of_a(p, t, step, rank, [&](int, int first, int second, int batch, const auto& map) {
+      sm90::tma_prefetch_box(thread, map, first, second, batch);
     });
     boxes_of_b(p, t, step, rank, [&](int q, int, int first, int second, int batch) {
       sm90::tma_prefetch_box(thread, p.b[q], first, second, batch);
@@ -248,17 +267,35 @@ struct hopper_program {
   }
 
  private:
-  /// Calls `f(place in the slot, coordinates)` for the boxes of A that this block brings, and likewise of B, with the
-  /// product's number.
+  /// Rows of A that a box from row `m` on brings. TMA would fill those beyond the last with zeros, which takes longer than
+  /// the products of the step.
+  KILN_FN static int rows_of_box(const parameters& p, int m) {
+    constexpr int rows = tile_m / a_boxes;
+    const int left = static_cast<int>(p.arguments.m) - m;
+    return left >= rows ? rows : left > 0 ? p.last_rows : 0;
+  }
+  /// The first row of A of the tile.
+  KILN_FN static int first_row_of(tile_index t, int rank) {
+    return (static_cast<int>(t.row) * cluster_m + rank_m(rank)) * tile_m;
+  }
+
+  /// Calls `f(place in the slot, coordinates, map)` for the boxes of A that this block brings, and likewise of B, with the
+  /// product's number and without a map.
   template <class F>
   KILN_FN static void boxes_of_a(const parameters& p, tile_index t, int step, int rank, F&& f) {
     constexpr int rows = tile_m / a_boxes;
-    const int k = step * tile_k, m = (static_cast<int>(t.row) * cluster_m + rank_m(rank)) * tile_m;
+    const int k = step * tile_k, m = first_row_of(t, rank);
     const int batch = p.arguments.a.strides[0] == 0 ? 0 : static_cast<int>(t.batch);
     KILN_UNROLL
     for (int i = 0; i < a_boxes; ++i) {
       if (cluster_n > 1 && i % cluster_n != rank_n(rank)) continue;
-      f(i * rows, a_k_major ? k : m + i * rows, a_k_major ? m + i * rows : k, batch);
+      if constexpr (a_k_major) {
+        const int come = rows_of_box(p, m + i * rows);
+        if (come == rows) f(i * rows, k, m + i * rows, batch, p.a);
+        else if (come > 0) f(i * rows, k, m + i * rows, batch, p.last_a);
+      } else {
+        f(i * rows, m + i * rows, k, batch, p.a);
+      }
     }
   }
   template <class F>
