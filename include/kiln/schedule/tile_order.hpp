@@ -29,14 +29,16 @@ struct tile_order {
 };
 
 /// The band that lets `resident` tiles running at one time read the fewest bytes: near a square of tile_m x tile_n
-/// tiles.
+/// tiles. One that divides the rows may read an eighth more: at 16,384 cubed on an H200 bands of 6 of 64 rows took 7 to
+/// 12 % longer than bands of 4.
 constexpr std::uint32_t best_band(std::uint32_t rows, std::uint32_t cols, std::uint32_t resident, int tile_m,
                                   int tile_n) {
   std::uint32_t best = 1;
   double fewest = 0;
   for (std::uint32_t band = 1; band <= 16 && band <= rows; ++band) {
     const std::uint32_t wide = min_of(ceil_div(resident, band), cols);
-    const double bytes = static_cast<double>(band) * tile_m + static_cast<double>(wide) * tile_n;
+    const double read = static_cast<double>(band) * tile_m + static_cast<double>(wide) * tile_n;
+    const double bytes = rows % band == 0 ? read : read * 9 / 8;
     if (band == 1 || bytes < fewest) fewest = bytes, best = band;
   }
   return best;
