@@ -88,9 +88,10 @@ __device__ __forceinline__ T moved(const T& x, Move move) {
   }
 }
 /// Thread t stores x to where `to` lies in block t; all come back when all blocks' have arrived here. The stores are
-/// asynchronous and tell the barrier of the block that they go to, which makes them seen by who waits there; to acquire at
-/// the scope of the cluster would also empty the first-level cache of what lies beside the rows. A barrier of the cluster instead would have to
-/// release what was written to global memory before, and so wait for the row before this one.
+/// asynchronous and tell the barrier of the block that they go to, which makes them seen by who waits there; to acquire
+/// at the scope of the cluster would also empty the first-level cache of what lies beside the rows. A barrier of the
+/// cluster instead would have to release what was written to global memory before, and so wait for the row before this
+/// one.
 template <int Blocks, class T>
 __device__ __forceinline__ void send_to_blocks([[maybe_unused]] T* to, [[maybe_unused]] std::uint64_t* arrived,
                                                [[maybe_unused]] const T& x, [[maybe_unused]] int parity) {

@@ -1,7 +1,7 @@
 #pragma once
 /// The program of norms whose result becomes codes: rows (of an operand, or of a sum with its residual), a norm, and
-/// one scale a row, computed or given. The normalised values are never stored: they are computed again for the codes, with
-/// the same operations as for the scale, or, of an RMSNorm whose rows registers hold, not needed at all.
+/// one scale a row, computed or given. The normalised values are never stored: they are computed again for the codes,
+/// with the same operations as for the scale, or, of an RMSNorm whose rows registers hold, not needed at all.
 #include <kiln/kernel/rows/norm.hpp>
 #include <kiln/kernel/rows/quantise.hpp>
 
