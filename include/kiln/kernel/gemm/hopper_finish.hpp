@@ -164,8 +164,8 @@ struct hopper_finish {
     return x;
   }
 
-  /// Whether the columns that are taken one after the other share one copy of the code. A long expression's code, once for
-  /// each, is more than the instruction caches hold beside the other group's products.
+  /// Whether the columns that are taken one after the other share one copy of the code. For long expressions that compiles
+  /// without spills and in half the time, and was not slower.
   template <class Sink>
   static constexpr bool one_copy = products == 1 && decltype(Sink::expr)::instructions >= 12;
 
