@@ -119,7 +119,7 @@ TYPED_TEST(numeric_beside_cuda, same_bits_from_both_hosts) {
 
 /// Everything that one float, its predecessor in the list, a double and a code can become.
 struct outcome {
-  std::uint32_t pair, widened_pair_lo, widened_pair_hi, widened;
+  std::uint32_t pair, widened_pair_lo, widened_pair_hi, widened, as_f16, as_f16_by_integers;
   std::int32_t s32, from_double_s32;
   std::uint16_t from_float, from_double, from_int, open, of_widened_s8_u8, constant;
 };
@@ -135,6 +135,12 @@ KILN_FN outcome all_of(float x, float before, double d, std::uint32_t index_t) {
   r.widened_pair_lo = bit_cast<std::uint32_t>(both.lo);
   r.widened_pair_hi = bit_cast<std::uint32_t>(both.hi);
   r.widened = bit_cast<std::uint32_t>(convert<float>(T::from_bits(static_cast<code>(index_t))));
+  if constexpr (sizeof(T) == 1) {
+    const auto codes = static_cast<std::uint16_t>(index_t);
+    const std::uint32_t f16s = widen2<T>(codes), finite = 0x7c00;  // NaNs differ in their payload
+    if ((f16s & finite) != finite && (f16s >> 16 & finite) != finite) r.as_f16 = f16s;
+    if constexpr (std::is_same_v<T, e4m3>) r.as_f16_by_integers = kiln::detail::f16x2_of_e4m3x2(codes);
+  }
   r.s32 = convert<std::int32_t>(x);
   r.from_double_s32 = convert<std::int32_t>(d);
   r.from_double = T(d).bits;
@@ -208,6 +214,8 @@ TYPED_TEST(numeric_on_device, same_bits_as_the_host) {
     ASSERT_EQ(out[i].widened_pair_lo, host.widened_pair_lo) << where();
     ASSERT_EQ(out[i].widened_pair_hi, host.widened_pair_hi) << where();
     ASSERT_EQ(out[i].widened, host.widened) << where();
+    ASSERT_EQ(out[i].as_f16, host.as_f16) << where();
+    ASSERT_EQ(out[i].as_f16_by_integers, host.as_f16_by_integers) << where();
     ASSERT_EQ(out[i].s32, host.s32) << where();
     ASSERT_EQ(out[i].from_double_s32, host.from_double_s32) << where();
     ASSERT_EQ(out[i].from_double, host.from_double) << where();

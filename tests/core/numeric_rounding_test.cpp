@@ -119,6 +119,20 @@ TYPED_TEST(numeric_rounding, packed_equals_single) {
   }
 }
 
+template <class T>
+void expect_pairs_widened() {
+  for (std::uint32_t both = 0; both < 0x10000; ++both) {
+    const two_floats wide = unpack2<f16>(widen2<T>(static_cast<std::uint16_t>(both)));
+    const auto [lo, hi] = unpack2<T>(static_cast<std::uint16_t>(both));
+    const auto same = [](float x, float y) {
+      return std::isnan(y) ? std::isnan(x) : bit_cast<std::uint32_t>(x) == bit_cast<std::uint32_t>(y);
+    };
+    ASSERT_TRUE(same(wide.lo, lo) && same(wide.hi, hi)) << both;
+  }
+}
+TEST(numeric_widen2, e4m3_is_exact_in_f16) { expect_pairs_widened<e4m3>(); }
+TEST(numeric_widen2, e5m2_is_exact_in_f16) { expect_pairs_widened<e5m2>(); }
+
 TEST(numeric_bf16, wide_integers_keep_the_trace_of_cut_bits) {
   // 2^40 is even, the step there is 2^33 for bf16: 2^32 is the tie, and one more is above it. A float loses the one.
   const std::int64_t tie = (std::int64_t{1} << 40) + (std::int64_t{1} << 32);

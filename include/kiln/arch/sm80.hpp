@@ -152,7 +152,7 @@ inline constexpr bool has_mma =
 /// The oldest architecture that has it: 80, or 89 for the 8-bit floats. Code for older ones traps; check before the
 /// launch.
 template <class T>
-inline constexpr int mma_needs = std::is_same_v<T, e4m3> || std::is_same_v<T, e5m2> ? 89 : 80;
+inline constexpr int mma_needs = is_fp8_v<T> ? 89 : 80;
 
 namespace detail {
 /// Element `e` of a register, widened exactly.

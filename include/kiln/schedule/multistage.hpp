@@ -57,17 +57,17 @@ struct ring_schedule {
       sm80::cp_async_wait<Slots - 2>(block);
       sync(block);
       Program::fetch(block, p, tile, memory.slots[0], state);
-      // The slot that is free is loaded in parts: between the last products of one step and among those of the next.
+      // The vacant slot is loaded in parts: beside the last products of one step and among those of the next.
       int at = 0;
-      const auto free = [&] { return at == 0 ? Slots - 1 : at - 1; };
+      const auto vacant = [&] { return at == 0 ? Slots - 1 : at - 1; };
       const auto refill = [&](auto where, int step, int part) {
-        Program::load_part(where, p, tile, step, memory.slots[free()], state, part);
+        Program::load_part(where, p, tile, step, memory.slots[vacant()], state, part);
       };
       refill(block, Slots - 1, 0);
       KILN_NO_UNROLL
       for (int step = 0; step < steps; ++step) {
         const int next = step + Slots - 1;
-        if (next < steps) Program::load(block, p, tile, next, memory.slots[free()], state);
+        if (next < steps) Program::load(block, p, tile, next, memory.slots[vacant()], state);
         Program::compute(block, p, tile, step, memory.slots[at], state,
                          [&](auto warp, int part) { refill(warp, next, part); });
         sm80::cp_async_commit(block);

@@ -1,7 +1,7 @@
 #pragma once
 /// The boxes that a block loads one after another along an axis of a matrix, each into a tile of shared memory, by
 /// cp.async of 16 bytes, in parts: so that copies go out between products. A burst of them would hold up the reads of
-/// shared memory behind it: in parts, 128 x 128 x 64 tiles of bf16 take 0.93 of the time (4096^3 on an H200).
+/// shared memory behind it.
 #include <kiln/arch/sm80.hpp>
 #include <kiln/tile/shared_tile.hpp>
 #include <kiln/view/tensor.hpp>
@@ -19,7 +19,7 @@ struct box_copies {
   static constexpr int rows_a_pass = Block::threads / chunks_of_row;
   static constexpr int count = Tile::rows / rows_a_pass;  ///< copies of a thread for a box
   static constexpr int length = Axis == 0 ? Tile::rows : Tile::cols, width = Axis == 0 ? Tile::cols : Tile::rows;
-  static_assert(rows_a_pass > 0 && Tile::rows % rows_a_pass == 0,
+  static_assert(Block::threads >= chunks_of_row && Block::threads % chunks_of_row == 0 && Tile::rows % rows_a_pass == 0,
                 "box_copies: the block's threads cover whole rows of the tile");
 
   fragments<const value_type*, 1, Block> source;  ///< a thread's first chunk in box 0: all that it keeps for the others

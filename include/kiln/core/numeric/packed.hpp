@@ -62,4 +62,36 @@ KILN_FN constexpr two_floats unpack2(packed2_t<T> both) {
   }
 }
 
+namespace detail {
+/// The products of two pairs of f16.
+KILN_FN std::uint32_t times_f16x2(std::uint32_t x, std::uint32_t y) {
+#if defined(__CUDA_ARCH__)
+  std::uint32_t r;
+  asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(x), "r"(y));
+  return r;
+#else
+  const two_floats a = unpack2<f16>(x), b = unpack2<f16>(y);
+  return pack2<f16>(a.lo * b.lo, a.hi * b.hi);
+#endif
+}
+/// Without the instruction for it: exponent and mantissa in their places, 2^8 for what the biases of the two differ by
+/// (so that subnormals become normal), and e4m3's only NaN, which is no f16's, made one.
+KILN_FN std::uint32_t f16x2_of_e4m3x2(std::uint16_t both) {
+  const std::uint32_t apart = (both & 0xffu) | (both & 0xff00u) << 8, magnitude = apart & 0x007f007fu;
+  const std::uint32_t nan = ((magnitude + 0x00010001u) & 0x00800080u) >> 7;
+  return times_f16x2(magnitude << 7, 0x5c005c00u) | (apart & 0x00800080u) << 8 | nan * 0x7e00u;
+}
+}  // namespace detail
+
+/// Two e4m3 or e5m2 as two f16. Exact: each of their values is one of f16's.
+template <class T>
+KILN_FN std::uint32_t widen2(packed2_t<T> both) {
+  static_assert(std::is_same_v<T, e4m3> || std::is_same_v<T, e5m2>, "widen2<T>: T needs to be e4m3 or e5m2");
+#if defined(__CUDA_ARCH__) && KILN_HARDWARE_FP8
+  if constexpr (std::is_same_v<T, e4m3>) return hardware::e4m3x2_to_f16x2(both);
+#endif
+  if constexpr (std::is_same_v<T, e4m3>) return detail::f16x2_of_e4m3x2(both);
+  else return (both & 0xffu) << 8 | (both & 0xff00u) << 16;  // f16 with a shorter mantissa
+}
+
 }  // namespace kiln

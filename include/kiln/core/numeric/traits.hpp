@@ -93,4 +93,7 @@ KILN_FN constexpr const char* name_of() {
     return "unknown";
 }
 
+template <class T>
+inline constexpr bool is_fp8_v = std::is_same_v<T, e4m3> || std::is_same_v<T, e5m2>;
+
 }  // namespace kiln

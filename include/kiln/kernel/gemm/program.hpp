@@ -78,6 +78,7 @@ struct gemm_program {
     if constexpr (as_vectors) {
       if (!p.a_vectors || !p.b_vectors) return;
       s.in_parts = min_of(s.a.boxes(a_lines(p, t), first_row(t)), s.b[0].boxes(b_lines(p, t, 0), first_col(t)));
+      if (s.in_parts == 0) return;
       s.a.begin(block, a_lines(p, t), first_row(t));
       KILN_UNROLL
       for (int q = 0; q < products; ++q) s.b[q].begin(block, b_lines(p, t, q), first_col(t));

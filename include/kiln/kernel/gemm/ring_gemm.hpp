@@ -25,8 +25,8 @@ struct ring_gemm {
   static constexpr index_t shared_bytes = static_cast<index_t>(sizeof(shared)) + alignment;
   /// Registers of a thread: sums, operands, and about as many as addresses and the epilogue take.
   using operands = typename program::math::template operands<block_scope<on_device, program::threads>>;
-  static constexpr int registers =
-      program::products * program::math::registers + static_cast<int>(sizeof(operands)) / 4 + 64;
+  static constexpr int registers = max_of(
+      program::products * program::math::registers + static_cast<int>(sizeof(operands)) / 4 + 64, 128);
   /// Blocks that the registers must have room for: as many as the shared memory of an H200 has. Left to itself, the
   /// assembler would rather spill than give up a block.
   static constexpr int least_resident =

@@ -1,11 +1,15 @@
 #pragma once
-/// A warp's product with mma.sync: f16, bf16 (any major), int8 and 8-bit floats (K-major tiles). Fragments come by
-/// ldmatrix.
+/// A warp's product with mma.sync: f16, bf16 (any major), 8-bit integers and floats (K-major tiles). Fragments come by
+/// ldmatrix. Before 8.9, and where e4m3 meets e5m2, 8-bit floats become f16 in registers.
 #include <kiln/arch/sm80.hpp>
 #include <kiln/kernel/gemm/arguments.hpp>
 #include <kiln/tile/shared_tile.hpp>
 
 namespace kiln {
+
+/// Types of A and B whose products mma.sync makes, exact ones.
+template <class A, class B>
+inline constexpr bool sm80_pair = std::is_same_v<A, B> ? sm80::has_mma<A> : is_fp8_v<A> && is_fp8_v<B>;
 
 /// A warp tile of WM x WN: blocks of 16 x 8 accumulators, register ((i * WN / 8) + j) * 4 + r of block row i, block
 /// column j.
@@ -13,11 +17,10 @@ template <class Arguments, int WM, int WN, int K>
 struct sm80_math {
   using element = typename Arguments::a_type;
   using accumulator = typename Arguments::accumulator;
-  static_assert(std::is_same_v<element, typename Arguments::b_type>,
-                "gemm: the sm80 instructions multiply operands of one type; convert one of them, or use "
-                "config<instructions::simt>");
-  static_assert(sm80::has_mma<element>,
-                "gemm: the sm80 instructions take f16, bf16, int8, e4m3 or e5m2; float32 takes instructions::simt");
+  using b_element = typename Arguments::b_type;
+  static_assert(sm80_pair<element, b_element>,
+                "gemm: the sm80 instructions take f16, bf16, int8, uint8, e4m3 or e5m2, both operands alike or both "
+                "8-bit floats");
   static_assert(WM % 16 == 0 && WN % 16 == 0, "config: an sm80 warp tile is a multiple of 16 x 16");
 
   static constexpr int products = Arguments::products;
@@ -85,21 +88,8 @@ struct sm80_math {
   /// sums += A * B of step `s`. `sums(lane, product)` gives the lane's registers.
   template <class Warp, class Operands, class Acc>
   KILN_FN static void multiply(Warp warp, const Operands& o, int s, coord inside, Acc&& sums) {
-    KILN_UNROLL
-    for (int q = 0; q < products; ++q) {
-      KILN_UNROLL
-      for (int i = 0; i < rows; ++i) {
-        if (Warp::host && 16 * i >= inside.row) break;
-        KILN_UNROLL
-        for (int j = 0; j < cols; ++j) {
-          if (Warp::host && 8 * j >= inside.col) break;
-          sm80::mma<element>(
-              warp, [&](int lane) { return o.a[s % 2].of(warp.first + lane) + 4 * i; },
-              [&](int lane) { return o.b[q][s % 2].of(warp.first + lane) + 2 * j; },
-              [&](int lane) { return sums(lane, q) + (i * cols + j) * 4; });
-        }
-      }
-    }
+    if constexpr (widens()) multiply_widened(warp, o, s, inside, sums);
+    else multiply_plain(warp, o, s, inside, sums);
   }
 
   /// The first fetch of a slot.
@@ -124,6 +114,78 @@ struct sm80_math {
   template <class Warp, class Operands, class Acc>
   KILN_FN static void last(Warp warp, const Operands& o, coord inside, Acc&& sums) {
     multiply(warp, o, steps - 1, inside, sums);
+  }
+
+ private:
+  /// Whether 8-bit floats become f16 here. GPUs of 9.0 have no such mma.sync either: the assembler writes it out, in
+  /// more registers than there are.
+  KILN_FN static constexpr bool widens() {
+#if defined(__CUDA_ARCH__)
+    constexpr bool own = __CUDA_ARCH__ >= 10 * sm80::mma_needs<element> && __CUDA_ARCH__ != 900;
+    return is_fp8_v<element> && (!own || !std::is_same_v<element, b_element>);
+#else
+    return is_fp8_v<element>;
+#endif
+  }
+
+  template <class Warp, class Operands, class Acc>
+  KILN_FN static void multiply_plain(Warp warp, const Operands& o, int s, coord inside, Acc&& sums) {
+    KILN_UNROLL
+    for (int q = 0; q < products; ++q) {
+      KILN_UNROLL
+      for (int i = 0; i < rows; ++i) {
+        if (Warp::host && 16 * i >= inside.row) break;
+        KILN_UNROLL
+        for (int j = 0; j < cols; ++j) {
+          if (Warp::host && 8 * j >= inside.col) break;
+          sm80::mma<element>(
+              warp, [&](int lane) { return o.a[s % 2].of(warp.first + lane) + 4 * i; },
+              [&](int lane) { return o.b[q][s % 2].of(warp.first + lane) + 2 * j; },
+              [&](int lane) { return sums(lane, q) + (i * cols + j) * 4; });
+        }
+      }
+    }
+  }
+
+  /// A register's lower (0) or upper (1) two elements as f16.
+  template <class T>
+  KILN_FN static std::uint32_t widened(std::uint32_t four, int which) {
+    return widen2<T>(static_cast<std::uint16_t>(four >> (16 * which)));
+  }
+
+  /// The same with f16's instruction, twice for one step: it is half as deep. Which k an element stands for is all the
+  /// same as long as A and B agree: of each register, the lower elements are the first half of the instruction's k.
+  template <class Warp, class Operands, class Acc>
+  KILN_FN static void multiply_widened(Warp warp, const Operands& o, int s, coord inside, Acc&& sums) {
+    KILN_UNROLL
+    for (int half = 0; half < 2; ++half) {
+      KILN_UNROLL
+      for (int q = 0; q < products; ++q) {
+        fragments<std::uint32_t, cols * 2, Warp> b;
+        warp.each([&](int lane) {
+          const std::uint32_t* from = o.b[q][s % 2].of(warp.first + lane);
+          KILN_UNROLL
+          for (int j = 0; j < 2 * cols; ++j) b.of(lane)[j] = widened<b_element>(from[j / 2 * 2 + half], j % 2);
+        });
+        KILN_UNROLL
+        for (int i = 0; i < rows; ++i) {
+          if (Warp::host && 16 * i >= inside.row) break;
+          fragments<std::uint32_t, 4, Warp> a;
+          warp.each([&](int lane) {
+            const std::uint32_t* from = o.a[s % 2].of(warp.first + lane) + 4 * i + 2 * half;
+            KILN_UNROLL
+            for (int r = 0; r < 4; ++r) a.of(lane)[r] = widened<element>(from[r % 2], r / 2);
+          });
+          KILN_UNROLL
+          for (int j = 0; j < cols; ++j) {
+            if (Warp::host && 8 * j >= inside.col) break;
+            sm80::mma<f16>(
+                warp, [&](int lane) { return a.of(lane); }, [&](int lane) { return b.of(lane) + 2 * j; },
+                [&](int lane) { return sums(lane, q) + (i * cols + j) * 4; });
+          }
+        }
+      }
+    }
   }
 };
 

@@ -83,8 +83,8 @@ struct sound_gemm {
       "gemm: the views lie in another memory than the executor's: host_view goes with host, device_view with device");
   static_assert(M != operand_spaces, "gemm: the operands lie in different memories");
   static_assert(M != sm80_two_types,
-                "gemm: the sm80 instructions multiply operands of one type; convert one of them, or use "
-                "config<instructions::simt>");
+                "gemm: the sm80 instructions multiply operands of one type, or e4m3 and e5m2; convert one of them, or "
+                "use config<instructions::simt>");
   static_assert(M != sm80_type,
                 "gemm: the sm80 instructions take f16, bf16, int8, uint8, e4m3 or e5m2; float32 takes "
                 "config<instructions::simt>");
@@ -187,8 +187,8 @@ constexpr gemm_mistake mistake_of_operands() {
 /// vectors.
 template <class T>
 constexpr bool loads_evenly(int threads, int rows, int cols) {
-  const int chunks = cols * static_cast<int>(sizeof(T)) / 16, at_once = threads / chunks;
-  return at_once > 0 && rows % at_once == 0;
+  const int chunks = cols * static_cast<int>(sizeof(T)) / 16;
+  return chunks > 0 && threads >= chunks && threads % chunks == 0 && rows % (threads / chunks) == 0;
 }
 
 template <class Arguments, class Config>
@@ -200,8 +200,7 @@ constexpr gemm_mistake mistake_of_ring() {
   using warp = typename Config::warp;
   constexpr bool simt = std::is_same_v<typename Config::instruction_set, instructions::simt>;
   constexpr int threads = 32 * (tile::m / warp::m) * (tile::n / warp::n);
-  if constexpr (!simt && !std::is_same_v<a, b>) return sm80_two_types;
-  else if constexpr (!simt && !sm80::has_mma<a>) return sm80_type;
+  if constexpr (!simt && !sm80_pair<a, b>) return std::is_same_v<a, b> ? sm80_type : sm80_two_types;
   else if constexpr (!simt && (warp::m % 16 != 0 || warp::n % 16 != 0)) return warp_of_16;
   else if constexpr (warp::m % 8 != 0 || warp::n % 8 != 0) return warp_of_8;
   else if constexpr (warp::n > 256 || (warp::n & (warp::n - 1)) != 0) return warp_columns;

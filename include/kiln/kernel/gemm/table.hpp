@@ -5,6 +5,7 @@
 #include <kiln/kernel/gemm/arguments.hpp>
 #include <kiln/kernel/gemm/choose.hpp>
 #include <kiln/kernel/gemm/config.hpp>
+#include <kiln/kernel/gemm/sm80_math.hpp>
 
 namespace kiln::detail {
 
@@ -28,14 +29,8 @@ template <class Arguments>
 inline constexpr int row_of_k = 128 / static_cast<int>(min_of(sizeof(typename Arguments::a_type),
                                                               sizeof(typename Arguments::b_type)));
 
-template <class T>
-inline constexpr bool is_fp8_v = std::is_same_v<T, e4m3> || std::is_same_v<T, e5m2>;
-
 template <class Arguments>
-inline constexpr bool sm80_multiplies = std::is_same_v<typename Arguments::a_type, typename Arguments::b_type> &&
-                                        sizeof(typename Arguments::a_type) <= 2 &&
-                                        !is_fp8_v<typename Arguments::a_type> &&
-                                        !std::is_same_v<typename Arguments::a_type, std::uint8_t>;
+inline constexpr bool sm80_multiplies = sm80_pair<typename Arguments::a_type, typename Arguments::b_type>;
 
 /// Types and majors that Hopper's instructions take.
 template <class Arguments>
@@ -113,9 +108,12 @@ using compact_ring =
     table<entry<config<tile<64, 64 / Half, K>, warp_tile<32, 32 / Half>, stages<3>, multistage, instructions::sm80>, 3,
                 650, 2500>>;
 /// Four warps of 64 x 64, the most products for a byte of shared memory; two blocks hide each other's waits.
+/// Where 8-bit floats are widened, registers leave room for half of that.
 template <class Arguments, int K = row_of_k<Arguments>, int Half = Arguments::products>
 using large_ring =
-    table<entry<config<tile<128, 128 / Half, K>, warp_tile<64, 64 / Half>, stages<3>, multistage, instructions::sm80>,
+    table<entry<config<tile<128, 128 / Half, K>,
+                       warp_tile<64, (is_fp8_v<typename Arguments::a_type> ? 32 : 64) / Half>, stages<3>, multistage,
+                       instructions::sm80>,
                 2, 950, 4000>>;
 template <class Arguments, int K = row_of_k<Arguments>, int Half = Arguments::products>
 using scalar_rings =
