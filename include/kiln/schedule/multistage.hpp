@@ -78,9 +78,7 @@ struct ring_schedule {
         if (step + 1 < steps) Program::fetch(block, p, tile, memory.slots[at], state);
         refill(block, step + Slots, 0);
         Program::compute_last(block, p, tile, state);
-      }
-      sm80::cp_async_wait<0>(block);
-      sync(block);
+      }  // by then all copies have landed, and everyone has read the slots
     }
     Program::finish(block, p, tile, state, memory.scratch);
   }

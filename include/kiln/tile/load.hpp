@@ -35,19 +35,6 @@ KILN_FN void load_tile(Block block, Tile& to, const tensor<T, 2, S, U>& from, in
                     "load_tile: the block's threads cover whole rows of the tile");
       const index_t lines = from.extents[0] - line;
       const index_t step = rows_a_pass * from.strides[0];
-      if (lines >= Tile::rows && from.extents[1] - col >= Tile::cols && rows_a_pass % 8 == 0) {
-        // A box inside the matrix: a whole number of 8 rows on, the swizzle is the same, so both addresses step by
-        // constants.
-        block.each([&](int thread) {
-          const int row = thread / chunks_of_row, first = thread % chunks_of_row * per_chunk;
-          const T* source = from.data + (line + row) * from.strides[0] + col + first;
-          auto* at = reinterpret_cast<unsigned char*>(to.address(row, first));
-          KILN_UNROLL
-          for (int i = 0; i < Tile::rows / rows_a_pass; ++i, source += step)
-            sm80::cp_async<16>(block, thread, at + i * rows_a_pass * Tile::row_bytes, source);
-        });
-        return;
-      }
       block.each([&](int thread) {
         const int first = thread % chunks_of_row * per_chunk;
         const index_t left = from.extents[1] - col - first;

@@ -10,10 +10,10 @@
 #include <kiln/core/trace.hpp>
 #include <kiln/core/types.hpp>
 #include <kiln/kernel/elementwise/divisor.hpp>
+#include <kiln/tile/watched.hpp>
 #include <type_traits>
 #if defined(__CUDACC__)
 #include <kiln/kernel/hopper_code.hpp>
-#include <kiln/tile/watched.hpp>
 #endif
 
 namespace kiln::elementwise {
