@@ -12,8 +12,7 @@ namespace kiln {
 ///     using element = ...;                                  // of the output
 ///     static constexpr bool reduces;                        // false: put() writes each place; true: the program folds
 ///     template <int N> bool vectors() const;                // see place::vectors
-///     status check(index_t batch, index_t m, index_t n) const;    // shapes, nulls, strides, overlap with what `expr`
-///     reads
+///     status check(index_t batch, index_t m, index_t n) const;    // shapes, nulls, strides, overlap with reads
 struct sink {};
 
 template <class T>

@@ -6,10 +6,13 @@
 /// A program for this schedule has `slot`, `scratch`, `state<Group>` with accumulators `acc`, `groups`, how many of
 /// them share a tile (`sharers`), the blocks of a cluster (`cluster_m` x `cluster_n`; those in one line of either axis
 /// share loads), whether sums are promoted after each slot (`promotes`, `promotes_in_turn`) and
-///     bytes_of(p, tile, rank), load(thread, p, tile, step, slot, full, rank), prefetch(thread, p, tile, step, rank), multiply(group, number,
-///     slot, acc, add), settle(acc) after a wait, finish(group, p, work, segment, state, scratch, flag, rank),
-///     end(group); to promote: clear(group, state), promote<Block>(group, state, acc); in turn: `blocks`,
-///     `partial<Group>`, multiply_blocks<First, Count>(group, number, slot, acc, add).
+///     bytes_of(p, tile, rank), load(thread, p, tile, step, slot, full, rank), prefetch(thread, p, tile, step, rank),
+///     multiply(group, number, slot, acc, add), settle(acc) after a wait,
+///     finish(group, p, work, segment, state, scratch, flag, rank), end(group);
+/// to promote
+///     clear(group, state), promote<Block>(group, state, acc);
+/// and in turn `blocks`, `partial<Group>` and
+///     multiply_blocks<First, Count>(group, number, slot, acc, add).
 /// `Where` is a parameter so that the host runs the same roles (arch/host/roles.hpp).
 #include <kiln/arch/sm90.hpp>
 #include <kiln/schedule/work_order.hpp>

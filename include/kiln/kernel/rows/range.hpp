@@ -163,6 +163,8 @@ struct column_range_program {
         if constexpr (Finite) shared.ignored[t / Columns][t % Columns * Width + k] = ignored[k];
         watch.write(&shared.low[t / Columns][t % Columns * Width + k], sizeof(float), t);
         watch.write(&shared.high[t / Columns][t % Columns * Width + k], sizeof(float), t);
+        if constexpr (Finite)
+          watch.write(&shared.ignored[t / Columns][t % Columns * Width + k], sizeof(shared.ignored[0][0]), t);
       }
     });
     sync(threads);
@@ -177,6 +179,7 @@ struct column_range_program {
           if constexpr (Finite) ignored += shared.ignored[lane][t * Width + k];
           watch.read(&shared.low[lane][t * Width + k], sizeof(float), t);
           watch.read(&shared.high[lane][t * Width + k], sizeof(float), t);
+          if constexpr (Finite) watch.read(&shared.ignored[lane][t * Width + k], sizeof(shared.ignored[0][0]), t);
         }
         into(g, c + k, r, ignored);
       }
