@@ -14,7 +14,7 @@ namespace kiln {
 
 /// Memory that the host reaches.
 struct host_space {};
-/// Memory that the device reaches: global memory, its own or what it reaches of the host's. Not a block's shared memory.
+/// Memory that the device reaches: global memory, its own or mapped from the host. Not a block's shared memory.
 struct device_space {};
 
 /// Scratch memory of the caller. Never hidden: `workspace_size(...)` says how many bytes a call needs; 256-byte

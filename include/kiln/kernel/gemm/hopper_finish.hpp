@@ -164,13 +164,13 @@ struct hopper_finish {
     return x;
   }
 
-  /// Whether the columns that are taken one after the other share one copy of the code. For long expressions that compiles
-  /// without spills and in half the time, and was not slower.
+  /// Whether the columns that are taken one after the other share one copy of the code. For long expressions that
+  /// compiles without spills and in half the time, and was not slower.
   template <class Sink>
   static constexpr bool one_copy = products == 1 && decltype(Sink::expr)::instructions >= 12;
 
-  /// A thread's sums of the columns from `c` on, a multiple of Count. Registers have no addresses, so that each value of c
-  /// has moves of its own.
+  /// A thread's sums of the columns from `c` on, a multiple of Count. Registers have no addresses, so that each value
+  /// of c has moves of its own.
   template <int Count, int From = 0, class Fragment>
   KILN_FN static void take(accumulator (&x)[Count / 2], const Fragment& sums, int thread, int c) {
     if constexpr (From + 2 * Count <= Cols) {
@@ -203,10 +203,11 @@ struct hopper_finish {
     const auto buffer = [&](int block) -> Buffer& {
       return *reinterpret_cast<Buffer*>(memory.buffers[Together == 1 ? parity : block]);
     };
-    // Many values before the first store: a store could change what an expression reads, so loads would wait for it. With
-    // two blocks half the columns at a time, for want of registers.
+    // Many values before the first store: a store could change what an expression reads, so loads would wait for it.
+    // With two blocks half the columns at a time, for want of registers.
     constexpr bool once = one_copy<Sink>;
-    constexpr int share = Buffer::cols % 32 == 0 ? Buffer::cols / Together : Buffer::cols, step = once ? min_of(share, 32) : share;
+    constexpr int share = Buffer::cols % 32 == 0 ? Buffer::cols / Together : Buffer::cols,
+                  step = once ? min_of(share, 32) : share;
     using two = vec<typename Sink::element, 2>;
     const auto fill = [&](int part) {
       fragments<two, step / 4, Group> x[Together];

@@ -138,8 +138,8 @@ struct hopper_program {
   KILN_FN static constexpr int rank_m(int rank) { return rank % cluster_m; }
   KILN_FN static constexpr int rank_n(int rank) { return rank / cluster_m; }
 
-  /// Bytes that come to a slot of the tile. What a slot has beyond A's last row is left over from before, and so are the
-  /// sums of it, which nobody stores.
+  /// Bytes that come to a slot of the tile. What a slot has beyond A's last row is left over from before, and so are
+  /// the sums of it, which nobody stores.
   KILN_FN static int bytes_of(const parameters& p, tile_index t, int rank) {
     int bytes = slot_bytes;
     if constexpr (a_k_major) {
@@ -267,8 +267,8 @@ struct hopper_program {
   }
 
  private:
-  /// Rows of A that a box from row `m` on brings. To have TMA fill those beyond the last with zeros took a fifth of the time
-  /// at M = 1031, N = K = 4096 on an H200.
+  /// Rows of A that a box from row `m` on brings. To have TMA fill those beyond the last with zeros took a fifth of the
+  /// time at M = 1031, N = K = 4096 on an H200.
   KILN_FN static int rows_of_box(const parameters& p, int m) {
     constexpr int rows = tile_m / a_boxes;
     const int left = static_cast<int>(p.arguments.m) - m;
@@ -279,8 +279,8 @@ struct hopper_program {
     return (static_cast<int>(t.row) * cluster_m + rank_m(rank)) * tile_m;
   }
 
-  /// Calls `f(place in the slot, coordinates, map)` for the boxes of A that this block brings, and likewise of B, with the
-  /// product's number and without a map.
+  /// Calls `f(place in the slot, coordinates, map)` for the boxes of A that this block brings, and likewise of B, with
+  /// the product's number and without a map.
   template <class F>
   KILN_FN static void boxes_of_a(const parameters& p, tile_index t, int step, int rank, F&& f) {
     constexpr int rows = tile_m / a_boxes;
