@@ -1,5 +1,6 @@
 // Calls of the norms as a caller meets them: any count of rows, nothing to do, wrong arguments, the trace.
 #include <array>
+#include <cstdio>
 #include <kiln/core/trace.hpp>
 #include <kiln/norm.hpp>
 
@@ -77,7 +78,9 @@ TYPED_TEST(norm_calls, shapes_nulls_and_options_are_named) {
   for (float bad : {-1e-5f, NAN, INFINITY}) {
     const status s = rms_norm(this->executor(), x, w, y, bad);
     EXPECT_EQ(s.code(), errc::bad_option);
-    EXPECT_NE(s.message().find("`epsilon`: saw " + std::to_string(bad)), std::string::npos) << s.message();
+    char seen[32];
+    std::snprintf(seen, sizeof seen, "%.9g", static_cast<double>(bad));
+    EXPECT_NE(s.message().find("`epsilon`: saw " + std::string(seen)), std::string::npos) << s.message();
   }
   EXPECT_TRUE(out.untouched());
 }
