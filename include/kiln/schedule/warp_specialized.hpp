@@ -6,8 +6,8 @@
 /// A program for this schedule has `slot`, `scratch`, `state<Group>` with accumulators `acc`, `groups`, how many of
 /// them share a tile (`sharers`), the blocks of a cluster (`cluster_m` x `cluster_n`; those in one line of either axis
 /// share loads), whether sums are promoted after each slot (`promotes`, `promotes_in_turn`) and
-///     bytes_of(p, tile, rank), load<Whole>(thread, p, tile, step, slot, full, rank), prefetch(thread, p, tile, step, rank),
-///     multiply(group, number, slot, acc, add), settle(acc) after a wait,
+///     bytes_of(p, tile, rank), load<Whole>(thread, p, tile, step, slot, full, rank),
+///     prefetch(thread, p, tile, step, rank), multiply(group, number, slot, acc, add), settle(acc) after a wait,
 ///     finish(group, p, work, segment, state, scratch, flag, rank), end(group);
 /// to promote
 ///     clear(group, state), promote<Block>(group, state, acc);
@@ -70,9 +70,10 @@ struct warp_specialized_schedule {
         for (int step = 0; step < s.steps; ++step, at.next()) {
           sm90::wait(warp, memory.empty[at.slot], at.parity);
           sm90::one_thread(warp, [&](auto thread) {
-            sm90::arrive_expect_bytes(thread, memory.full[at.slot], decltype(whole)::value ? Program::slot_bytes : bytes);
-            Program::template load<decltype(whole)::value>(thread, p, tile, s.first + step, memory.slots[at.slot],
-                                                memory.full[at.slot], rank);
+            constexpr bool all = decltype(whole)::value;
+            sm90::arrive_expect_bytes(thread, memory.full[at.slot], all ? Program::slot_bytes : bytes);
+            Program::template load<all>(thread, p, tile, s.first + step, memory.slots[at.slot], memory.full[at.slot],
+                                        rank);
           });
         }
       };

@@ -274,7 +274,7 @@ status run(const device& ex, trace::launch_record record, const Program& program
         }
         // 131,072 elements of 4 bytes. A row that fills half of what is held took a quarter longer.
         if constexpr (!eight || (!much && sizeof(typename Program::lead) == 4)) {
-          using fifth = std::conditional_t<eight, blocks_of<1024, 4, 8>, blocks_of<512, 4, 8>>;
+          using fifth = blocks_of<512, items, 8>;
           if (holds(fifth{})) return with(fifth{}, chunks, "rows, a cluster each, held");
         }
       }
