@@ -120,10 +120,9 @@ struct hopper_finish {
           constexpr int most = chunk_cols<sink_type>, rest = Cols % most;
           const auto store = [&](auto columns, int c) {
             constexpr int cols = decltype(columns)::value;
-            if (at.row >= p.m || at.col + c >= p.n) return;  // a cluster's last blocks may have nothing of D
             if constexpr (stored_by_rows<sink_type>) {
               using element = typename sink_type::element;
-              if ((maps.usable >> i & 1u) && at.col + c + cols <= p.n) {
+              if ((maps.usable >> i & 1u) && at.row < p.m && at.col + c + cols <= p.n) {
                 using buffer = shared_tile<element, 64, cols, swizzle_for<element>(Cols)>;
                 send<buffer, together>(group, maps.of_sink[i], sink, batch, at, p.m - 1, c, &sums[b], memory, parity,
                                        name);
