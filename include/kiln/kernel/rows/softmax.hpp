@@ -72,6 +72,7 @@ struct masked_softmax_program {
   using lead = std::conditional_t<(sizeof(X) > sizeof(Y)), X, Y>;
   static constexpr int phases = 3;
   static constexpr bool few_registers = true;
+  static constexpr bool has_mask = true;  ///< so that a row has its mask beside it in registers
   struct lines {
     line<const X> x;
     line<const M> mask;
