@@ -1,6 +1,6 @@
 #pragma once
 /// A warp's product with mma.sync: f16, bf16 (any major), 8-bit integers and floats (K-major tiles). Fragments come by
-/// ldmatrix. Before 8.9, and where e4m3 meets e5m2, 8-bit floats become f16 in registers.
+/// ldmatrix. Before 8.9, on 9.0, and where e4m3 meets e5m2, 8-bit floats become f16 in registers.
 #include <kiln/arch/sm80.hpp>
 #include <kiln/kernel/gemm/arguments.hpp>
 #include <kiln/tile/shared_tile.hpp>
