@@ -56,25 +56,43 @@ TEST(tile_order, numbers_are_exact_near_two_to_the_32) {
   }
 }
 
+constexpr index_t l2 = 60 << 20;
+
 TEST(best_band, is_at_least_one_and_no_higher_than_the_grid) {
   for (std::uint32_t rows = 1; rows < 40; rows += 3)
     for (std::uint32_t cols = 1; cols < 40; cols += 5)
       for (const std::uint32_t resident : {1u, 2u, 66u, 132u, 264u}) {
-        const std::uint32_t band = best_band(rows, cols, resident, 128, 256);
-        EXPECT_GE(band, 1u);
-        EXPECT_LE(band, rows);
-        EXPECT_LE(band, 16u);
+        for (const index_t row_bytes : {2, 8192, 1 << 20}) {
+          const std::uint32_t band = best_band({rows, cols, resident, 128, 256, row_bytes, l2});
+          EXPECT_GE(band, 1u);
+          EXPECT_LE(band, rows);
+          EXPECT_LE(band, 16u);
+        }
       }
 }
 
 // 132 tiles of 128 x 128 read least when they form a square of 11 or 12 rows, and little more with 8, which divide 64;
 // tiles twice as wide as high want more rows.
-TEST(best_band, is_near_a_square) {
-  const std::uint32_t square = best_band(64, 64, 132, 128, 128), tall = best_band(64, 64, 132, 128, 256);
-  EXPECT_EQ(square, 8u);
-  EXPECT_EQ(best_band(61, 64, 132, 128, 128), 11u);
-  EXPECT_GE(tall, 14u);
-  EXPECT_EQ(best_band(1, 64, 132, 128, 128), 1u);
+TEST(best_band, is_near_a_square_where_no_band_stays_in_the_l2) {
+  constexpr index_t long_k = 1 << 20;
+  const auto band = [&](std::uint32_t rows, int tile_n) {
+    return best_band({rows, 64, 132, 128, tile_n, long_k, l2});
+  };
+  EXPECT_EQ(band(64, 128), 8u);
+  EXPECT_EQ(band(61, 128), 11u);
+  EXPECT_GE(band(64, 256), 14u);
+  EXPECT_EQ(band(1, 128), 1u);
+}
+
+// Pairs of tiles of 128 x 128, as on Hopper: the more rows stay in the L2, the fewer times B is read.
+TEST(best_band, is_as_high_as_stays_in_the_l2) {
+  const auto band = [&](index_t m, index_t n, index_t k) {
+    return best_band({static_cast<std::uint32_t>(m / 256), static_cast<std::uint32_t>(n / 128), 66, 256, 128, 2 * k, l2});
+  };
+  EXPECT_EQ(band(8192, 27392, 4096), 16u);
+  EXPECT_EQ(band(16384, 16384, 16384), 4u);
+  EXPECT_EQ(band(8192, 4096, 13696), 4u);
+  EXPECT_EQ(band(2048, 27392, 4096), 8u);
 }
 
 TEST(tile_list, each_tile_belongs_to_the_grid_that_counts_it) {

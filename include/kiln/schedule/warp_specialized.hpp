@@ -24,6 +24,7 @@ template <class Program, int Slots>
 struct warp_specialized_schedule {
   static constexpr int cluster_m = Program::cluster_m, cluster_n = Program::cluster_n, cluster = cluster_m * cluster_n;
   static constexpr int groups = Program::groups;
+  static constexpr bool in_turn = Program::sharers == 1;  ///< a tile each
   static constexpr int threads = 128 * (1 + groups);
   static constexpr int loader_registers = 24, consumer_registers = 240;
 
@@ -96,25 +97,29 @@ struct warp_specialized_schedule {
     typename Program::template state<warpgroup_scope<Where>> state;
     sm90::ring_position<Slots> at;
     auto place = work.begin(worker);
-    int turn = 0;
+    segment s;
+    // In turn, each group knows its own tiles without asking at each whose it is: with such a branch in the loop the
+    // addresses of all products were in ordinary registers.
+    const auto leave_to_others = [&](int count) {
+      for (int i = 0; i < count; ++i)
+        if (work.next(place, s)) at.skip(s.steps);
+    };
     bool first = true;
-    for (segment s; work.next(place, s); first = false) {
-      if constexpr (Program::sharers == 1) {
-        const bool mine = turn == number;
-        turn = turn + 1 == groups ? 0 : turn + 1;
-        if (!mine) {
-          at.skip(s.steps);
-          continue;
-        }
-        // A barrier's parity tells only neighbouring phases apart, so a group looks at its slots when the other is
-        // through.
+    if constexpr (in_turn) {
+      leave_to_others(number);
+      first = number == 0;
+    }
+    for (; work.next(place, s); first = false) {
+      // A barrier's parity tells only neighbouring phases apart, so a group looks at its slots when the other is
+      // through.
+      if constexpr (in_turn)
         if (!first) sm90::named_sync<128 * groups>(group, turn_name + number);
-      }
       const auto issued = [&] {
-        if constexpr (Program::sharers == 1) {
+        if constexpr (in_turn) {
           auto peek = place;
           segment other;
-          if (work.next(peek, other)) sm90::named_arrive<128 * groups>(group, turn_name + turn);
+          if (work.next(peek, other))
+            sm90::named_arrive<128 * groups>(group, turn_name + (number + 1 == groups ? 0 : number + 1));
         }
       };
       if constexpr (Program::promotes_in_turn)
@@ -123,6 +128,7 @@ struct warp_specialized_schedule {
       else if constexpr (Program::promotes) multiply_promoted(group, number, s.steps, at, memory, state, rank, issued);
       else multiply(group, number, s.steps, at, memory, state, rank, issued);
       Program::finish(group, p, work, s, state, memory.scratch[number], memory.flag[number], rank);
+      if constexpr (in_turn) leave_to_others(groups - 1);
     }
     Program::end(group);
   }

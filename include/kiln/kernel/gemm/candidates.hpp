@@ -52,7 +52,19 @@ constexpr configuration_facts facts_of(Kernel, Entry) {
           Entry::resident,
           static_cast<double>(Entry::rate * (elements > 1 ? elements : 1)),
           static_cast<double>(Entry::overhead),
-          Kernel::is_hopper};
+          Kernel::is_hopper,
+          Kernel::tile_k * static_cast<int>(sizeof(typename Arguments::a_type))};
+}
+
+/// Lines of 128 bytes that 128 bytes of a row of an operand touch: 2 where not all rows begin on a line.
+template <class T, class S, int U>
+int lines_of(const tensor<T, 3, S, U>& v) {
+  if constexpr (U < 1) return 1;
+  else {
+    constexpr int across = 3 - U;  // axis from row to row
+    const auto pitch = v.extents[across] == 1 ? 0 : v.strides[across] * static_cast<index_t>(sizeof(T));
+    return pitch % 128 == 0 && reinterpret_cast<std::uintptr_t>(v.data) % 128 == 0 ? 1 : 2;
+  }
 }
 
 inline namespace KILN_ABI {
@@ -64,6 +76,18 @@ int multiprocessors() {
   if constexpr (!OnHost) return device_attribute(cudaDevAttrMultiProcessorCount, 132);
 #endif
   return 1;
+}
+
+/// The band in which a problem's tiles are walked.
+template <class Kernel, class Arguments>
+std::uint32_t band_of(const Arguments& p, std::uint32_t rows, std::uint32_t cols, std::uint32_t resident) {
+  index_t cache = 50 << 20;
+#if defined(__CUDACC__)
+  if constexpr (std::is_same_v<typename decltype(Arguments::a)::space, device_space>)
+    cache = device_attribute(cudaDevAttrL2CacheSize, 50 << 20);
+#endif
+  return best_band({rows, cols, resident, Kernel::tile_m, Kernel::tile_n * Arguments::products,
+                    p.k * static_cast<index_t>(sizeof(typename Arguments::a_type)), cache});
 }
 
 }  // inline namespace KILN_ABI

@@ -136,7 +136,7 @@ class grouped_plan {
       if (tiles >= 0xffffffff)
         return fail(errc::unsupported, "gemm_grouped: the list has 2^32 tiles or more, needs fewer");
       const auto r = static_cast<std::uint32_t>(rows), c = static_cast<std::uint32_t>(cols);
-      one.tiles = {r, c, static_cast<std::uint32_t>(p.batch), best_band(r, c, at_once, Kernel::tile_m, Kernel::tile_n)};
+      one.tiles = {r, c, static_cast<std::uint32_t>(p.batch), detail::band_of<Kernel>(p, r, c, at_once)};
       first_.push_back(static_cast<std::uint32_t>(tiles));
       reduction_bytes_ += detail::partial_bytes(p, parts_of(Kernel{}, one));
     }

@@ -249,7 +249,7 @@ struct hopper_finish {
             KILN_UNROLL
             for (int i = 0; i < step / 16; ++i) {
               sm90::stmatrix<4>(
-                  warp, [&](int lane) { return to.address(16 * w + lane % 16, part + 16 * i + lane / 16 * 8); },
+                  warp, [&](int lane) { return to.address(16 * w + (lane & 15), part + 16 * i + (lane >> 4) * 8); },
                   [&](int lane) { return x[block].of(32 * w + lane) + 4 * i; });
             }
           });

@@ -143,8 +143,9 @@ class gemm_plan {
       usable[i] = s.ok();
       if (!s.ok() && refused_.ok()) refused_ = s;
     });
-    choice_ = choose_configuration({arguments_.m, arguments_.n, arguments_.k, arguments_.batch}, facts,
-                                   detail::multiprocessors<on_host>(), usable);
+    choice_ = choose_configuration({arguments_.m, arguments_.n, arguments_.k, arguments_.batch,
+                                    detail::lines_of(arguments_.a), detail::lines_of(arguments_.b[0])},
+                                   facts, detail::multiprocessors<on_host>(), usable);
     if (choice_.number < 0) return refused_;
     status s;
     with_chosen([&](auto kernel) { s = settle(kernel); });
@@ -161,7 +162,7 @@ class gemm_plan {
     const auto r = static_cast<std::uint32_t>(rows), c = static_cast<std::uint32_t>(cols);
     const auto workers = static_cast<std::uint32_t>(workers_of<Kernel>());
     const tile_order tiles{r, c, static_cast<std::uint32_t>(arguments_.batch),
-                           best_band(r, c, workers * Kernel::resident, Kernel::tile_m, Kernel::tile_n)};
+                           detail::band_of<Kernel>(arguments_, r, c, workers * Kernel::resident)};
     parts_ = {rows * Kernel::column_parts_of_tile, cols * Kernel::row_parts_of_tile};
     reduction_bytes_ = detail::partial_bytes(arguments_, parts_);
     const auto steps = static_cast<std::uint32_t>(max_of<index_t>(ceil_div<index_t>(arguments_.k, Kernel::tile_k), 1));

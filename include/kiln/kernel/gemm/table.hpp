@@ -82,9 +82,11 @@ constexpr auto hopper_configurations() {
   } else {
     // A box of B that runs along N holds 64 columns, and an odd number of them does not share out over two blocks.
     constexpr bool along_n = Arguments::b_major == major::mn;
-    // A group multiplies while the other finishes: epilogues cost little, and waves are short.
+    // A group multiplies while the other finishes: epilogues cost little, and waves are short. Where rows are off lines
+    // of 128 bytes, and loads bound it, twice the columns need two thirds of them.
     using large =
-        table<entry<config<tile<128, 128, k>, stages<6>, cluster<2>, ping_pong, warp_specialized>, 1, 1670, 300>>;
+        table<entry<config<tile<128, 128, k>, stages<6>, cluster<2>, ping_pong, warp_specialized>, 1, 1670, 300>,
+              entry<config<tile<128, 256, k>, stages<4>, cluster<2>, warp_specialized>, 1, 1670, 4500>>;
     // Two rows of blocks or fewer, and enough columns for all multiprocessors; M up to 128 leaves no second block.
     using few_rows = table<entry<config<tile<128, 64, k>, stages<8>, warp_specialized>, 1, 1020, 2500>>;
     if constexpr (along_n) return large{} + few_rows{};
