@@ -87,7 +87,8 @@ TEST(best_band, is_near_a_square_where_no_band_stays_in_the_l2) {
 // Pairs of tiles of 128 x 128, as on Hopper: the more rows stay in the L2, the fewer times B is read.
 TEST(best_band, is_as_high_as_stays_in_the_l2) {
   const auto band = [&](index_t m, index_t n, index_t k) {
-    return best_band({static_cast<std::uint32_t>(m / 256), static_cast<std::uint32_t>(n / 128), 66, 256, 128, 2 * k, l2});
+    const auto rows = static_cast<std::uint32_t>(m / 256), cols = static_cast<std::uint32_t>(n / 128);
+    return best_band({rows, cols, 66, 256, 128, 2 * k, l2});
   };
   EXPECT_EQ(band(8192, 27392, 4096), 16u);
   EXPECT_EQ(band(16384, 16384, 16384), 4u);

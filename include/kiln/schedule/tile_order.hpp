@@ -45,14 +45,15 @@ struct band_problem {
 /// 13 % more in bands of 1,536 rows than of 1,024.
 constexpr std::uint32_t best_band(const band_problem& p) {
   constexpr std::uint32_t most = 16;
-  const auto all = static_cast<double>(ceil_div(static_cast<std::uint64_t>(p.rows) * p.cols, std::uint64_t{p.resident}));
+  const std::uint64_t tiles = static_cast<std::uint64_t>(p.rows) * p.cols;
+  const auto waves = static_cast<double>(ceil_div(tiles, std::uint64_t{p.resident}));
   std::uint32_t best = 1;
   double fewest = 0;
   for (std::uint32_t band = 1; band <= most && band <= p.rows; ++band) {
     const double high = static_cast<double>(band) * p.tile_m, wide = static_cast<double>(p.cols) * p.tile_n;
     const bool stays = high * static_cast<double>(p.row_bytes) <= static_cast<double>(p.cache_bytes) * 9 / 16;
     const double of_wave = high + min_of(static_cast<double>(ceil_div(p.resident, band)) * p.tile_n, wide);
-    const double read = stays ? static_cast<double>(p.rows) * p.tile_m + wide * ceil_div(p.rows, band) : all * of_wave;
+    const double read = stays ? static_cast<double>(p.rows) * p.tile_m + wide * ceil_div(p.rows, band) : waves * of_wave;
     const double judged = p.rows % band == 0 ? read : read * 9 / 8;
     if (band == 1 || judged < fewest) fewest = judged, best = band;
   }

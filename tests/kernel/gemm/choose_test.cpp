@@ -59,8 +59,8 @@ TEST(gemm_choice, few_tiles_and_a_long_k_are_cut) {
   }
 }
 
-// Rows that are off lines of 128 bytes come at half the rate, so the tile that needs fewer bytes for a product wins; one
-// operand off them is enough for tiles of 128 x 128 to be bound by it.
+// Rows that are off lines of 128 bytes come at half the rate, so the tile that needs fewer bytes for a product wins;
+// one operand off them is enough for tiles of 128 x 128 to be bound by it.
 TEST(gemm_choice, rows_off_lines_get_the_tile_that_reads_less) {
   constexpr configuration_facts two[] = {{256, 128, 64, 2, 1, 1, 1670, 300, true, 128},
                                          {256, 256, 64, 2, 1, 1, 1670, 4500, true, 128}};
