@@ -90,7 +90,8 @@ TEST(best_band, is_as_high_as_stays_in_the_l2) {
     const auto rows = static_cast<std::uint32_t>(m / 256), cols = static_cast<std::uint32_t>(n / 128);
     return best_band({rows, cols, 66, 256, 128, 2 * k, l2});
   };
-  EXPECT_EQ(band(8192, 27392, 4096), 16u);
+  EXPECT_EQ(band(8192, 27392, 4096), 8u);
+  EXPECT_EQ(band(8192, 8192, 8192), 4u);
   EXPECT_EQ(band(16384, 16384, 16384), 4u);
   EXPECT_EQ(band(8192, 4096, 13696), 4u);
   EXPECT_EQ(band(2048, 27392, 4096), 8u);
