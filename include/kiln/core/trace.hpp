@@ -6,10 +6,10 @@
 ///
 /// With a sink set each launch is timed by itself: between two events on the device, which waits for the stream; by the
 /// clock on the host. A launch into a stream that is being captured has no time (`seconds` < 0).
-#include <atomic>
 #include <ctime>
 #include <kiln/core/cuda_error.hpp>
 #include <kiln/core/executor.hpp>
+#include <kiln/core/shared_value.hpp>
 #include <kiln/core/status.hpp>
 
 namespace kiln::trace {
@@ -32,13 +32,13 @@ struct sink {
 };
 
 namespace detail {
-inline std::atomic<const sink*> current{nullptr};
+inline constinit kiln::detail::shared_value<const sink*> current;
 }
 
 /// Sets the observer (null: none) and returns the one before. The sink must outlive every launch made while it is set.
-inline const sink* set_sink(const sink* s) { return detail::current.exchange(s, std::memory_order_acq_rel); }
+inline const sink* set_sink(const sink* s) { return detail::current.exchange(s); }
 
-inline bool on() { return detail::current.load(std::memory_order_acquire) != nullptr; }
+inline bool on() { return detail::current.load() != nullptr; }
 
 namespace detail {
 
@@ -102,7 +102,7 @@ class timer<device> {
 template <executor Executor>
 class scope {
  public:
-  scope(const Executor& ex, const launch_record& record) : sink_(detail::current.load(std::memory_order_acquire)) {
+  scope(const Executor& ex, const launch_record& record) : sink_(detail::current.load()) {
     if (sink_ == nullptr) return;
     record_ = record;
     record_.on_host = Executor::on_host;

@@ -1,9 +1,7 @@
 #pragma once
 /// A GEMM whose arguments are checked and whose configuration is chosen: made once, run many times.
-#include <atomic>
-#include <string>
-
 #include <kiln/core/abi.hpp>
+#include <kiln/core/shared_value.hpp>
 #include <kiln/core/trace.hpp>
 #include <kiln/epilogue/sinks.hpp>
 #include <kiln/kernel/gemm/candidates.hpp>
@@ -97,12 +95,12 @@ class gemm_plan {
 #if defined(__CUDACC__)
     if constexpr (!on_host && Kernel::is_hopper) {
       constexpr int devices = 64;
-      static std::atomic<signed char> known[devices];
+      static detail::shared_value<signed char> known[devices];
       int current = 0;
       if (quiet_call([&] { return cudaGetDevice(&current); }) != cudaSuccess || current >= devices)
         return has_hopper_code<Kernel>();
-      signed char k = known[current].load(std::memory_order_relaxed);
-      if (k == 0) known[current].store(k = has_hopper_code<Kernel>() ? 1 : -1, std::memory_order_relaxed);
+      signed char k = known[current].load();
+      if (k == 0) known[current].store(k = has_hopper_code<Kernel>() ? 1 : -1);
       return k > 0;
     }
 #endif
