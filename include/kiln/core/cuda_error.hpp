@@ -25,7 +25,7 @@ cudaError_t quiet_call(F&& f) {
 /// The status of a runtime call: `errc::cuda_error` (or `errc::unsupported` where this build holds no code for the GPU)
 /// with the error's name, its text and what was asked for.
 template <class... Parts>
-status cuda_status(cudaError_t e, const Parts&... what) {
+status cuda_status(cudaError_t e, Parts... what) {
   if (e == cudaSuccess) return {};
   const bool no_code = e == cudaErrorNoKernelImageForDevice || e == cudaErrorUnsupportedPtxVersion;
   return fail(no_code ? errc::unsupported : errc::cuda_error, what..., ": ", cudaGetErrorName(e), " (",

@@ -85,9 +85,10 @@ void append(std::string& s, I i) {
 }
 }  // namespace detail
 
-/// Makes a failure: `fail(errc::bad_shape, "operand `b` has ", n, " rows, needs ", k)`.
+/// Makes a failure: `fail(errc::bad_shape, "operand `b` has ", n, " rows, needs ", k)`. By value, so that literals are
+/// one type whatever their length, and a unit compiles a handful of these instead of one a sentence.
 template <class... Parts>
-status fail(errc code, const Parts&... parts) {
+status fail(errc code, Parts... parts) {
   std::string text(name_of(code));
   text += ": ";
   (detail::append(text, parts), ...);

@@ -39,12 +39,12 @@ namespace detail {
 /// One function for all kernels: each compiles its own otherwise.
 inline std::string kernel_text(const char* schedule, int m, int n, int k, int slots, int cluster_m, int cluster_n,
                                const char* instructions) {
-  std::string s = schedule;
-  s += " " + std::to_string(m / cluster_m) + "x" + std::to_string(n / cluster_n) + "x" + std::to_string(k);
-  s += ", " + std::to_string(slots) + (slots == 1 ? " stage" : " stages");
-  if (cluster_m * cluster_n > 1)
-    s += ", cluster " + std::to_string(cluster_m) + (cluster_n > 1 ? "x" + std::to_string(cluster_n) : "");
-  return s + ", " + instructions;
+  char cluster[48] = "", text[192];
+  if (cluster_n > 1) std::snprintf(cluster, sizeof cluster, ", cluster %dx%d", cluster_m, cluster_n);
+  else if (cluster_m > 1) std::snprintf(cluster, sizeof cluster, ", cluster %d", cluster_m);
+  std::snprintf(text, sizeof text, "%s %dx%dx%d, %d stage%s%s, %s", schedule, m / cluster_m, n / cluster_n, k, slots,
+                slots == 1 ? "" : "s", cluster, instructions);
+  return text;
 }
 
 /// The kernel's name, made once for each kernel.
