@@ -1,7 +1,5 @@
 #pragma once
 /// Runs the Hopper GEMM: the kernel and its launch, and the same roles over the host's clusters.
-#include <memory>
-
 #include <kiln/arch/host/roles.hpp>
 #include <kiln/core/abi.hpp>
 #include <kiln/kernel/gemm/hopper_program.hpp>

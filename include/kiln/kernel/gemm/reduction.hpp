@@ -6,7 +6,6 @@
 #include <kiln/core/trace.hpp>
 #include <kiln/kernel/gemm/finish.hpp>
 #include <kiln/kernel/launch.hpp>
-#include <memory>
 
 namespace kiln {
 namespace detail {
@@ -56,6 +55,11 @@ struct run_scratch {
   unsigned char* data = nullptr;
   std::size_t bytes = 0;
 
+  run_scratch() = default;
+  run_scratch(const run_scratch&) = delete;
+  run_scratch& operator=(const run_scratch&) = delete;
+  ~run_scratch() { delete[] own_; }
+
   /// The run makes use of `wanted` bytes, and cannot do without `least`.
   template <class Executor>
   status take(const Executor& ex, const char* program, std::size_t wanted, std::size_t least) {
@@ -63,8 +67,8 @@ struct run_scratch {
     if constexpr (Executor::on_host)
       if (bytes < wanted) {
         const std::size_t count = ceil_div(wanted, sizeof(std::max_align_t));
-        own_ = std::make_unique<std::max_align_t[]>(count);
-        data = reinterpret_cast<unsigned char*>(own_.get()), bytes = count * sizeof(std::max_align_t);
+        own_ = new std::max_align_t[count]();
+        data = reinterpret_cast<unsigned char*>(own_), bytes = count * sizeof(std::max_align_t);
       }
     if (bytes < least)
       return fail(errc::workspace_too_small, program, ": the executor's workspace has ", bytes, " bytes, needs ", least,
@@ -75,7 +79,7 @@ struct run_scratch {
   }
 
  private:
-  std::unique_ptr<std::max_align_t[]> own_;
+  std::max_align_t* own_ = nullptr;
 };
 
 /// Result number i of batch `batch`: its parts in order.
