@@ -2,10 +2,10 @@
 /// The host's model of what sm80 instructions do out of a thread's sight: copies on their way, and faults.
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <kiln/arch/host/watch.hpp>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
 namespace kiln::twin {
@@ -14,14 +14,25 @@ namespace kiln::twin {
 inline void require_aligned(const void* p, int bytes, const char* instruction) {
   const auto at = reinterpret_cast<std::uintptr_t>(p) % static_cast<std::uintptr_t>(bytes);
   if (at == 0) return;
-  throw std::logic_error(std::string("kiln: ") + instruction + ": saw an address " + std::to_string(at) +
-                         " bytes beyond a multiple of " + std::to_string(bytes) + ", needs that multiple");
+  char text[160];
+  std::snprintf(text, sizeof text, "kiln: %s: saw an address %d bytes beyond a multiple of %d, needs that multiple",
+                instruction, static_cast<int>(at), bytes);
+  throw std::logic_error(text);
 }
+
+struct cp_async_copy {
+  void* to;
+  const void* from;
+  int bytes, valid;
+};
 
 /// The cp.async copies of one thread. Each lands when its thread waits for it and not before, its source is read then,
 /// and until then its destination holds NaN: a missing wait, a slot read too early and a source that changes too early
 /// all show.
-class copy_queue {
+///
+/// Copies are a parameter, so that units which only launch compile no queue.
+template <class Copy>
+class copy_queue_of {
  public:
   void issue(void* to, const void* from, int bytes, int valid) {
     std::memset(to, 0xff, static_cast<std::size_t>(bytes));
@@ -45,43 +56,48 @@ class copy_queue {
   std::size_t pending() const { return copies_.size(); }
 
  private:
-  struct copy {
-    void* to;
-    const void* from;
-    int bytes, valid;
-  };
-  static void land(const copy& c, int thread) {
+  static void land(const Copy& c, int thread) {
     note_write(c.to, c.bytes, thread);
     std::memset(c.to, 0, static_cast<std::size_t>(c.bytes));
     if (c.valid > 0) std::memcpy(c.to, c.from, static_cast<std::size_t>(c.valid));
   }
-  std::vector<copy> copies_;
+  std::vector<Copy> copies_;
   std::vector<std::size_t> groups_;
   std::size_t committed_ = 0;
 };
 
+using copy_queue = copy_queue_of<cp_async_copy>;
+
 /// The queues of the block that runs on this host thread, by rank.
-inline thread_local std::vector<copy_queue> copy_queues;
-inline copy_queue& copies_of(int thread) {
+template <class Queue = copy_queue>
+std::vector<Queue>& copies_here() {
+  static thread_local std::vector<Queue> queues;
+  return queues;
+}
+template <class Queue = copy_queue>
+Queue& copies_of(int thread) {
   const auto rank = static_cast<std::size_t>(thread);
-  if (copy_queues.size() <= rank) copy_queues.resize(rank + 1);
-  return copy_queues[rank];
+  auto& queues = copies_here<Queue>();
+  if (queues.size() <= rank) queues.resize(rank + 1);
+  return queues[rank];
 }
 
 /// At the end of a block: forgets its copies and says how many never landed.
-inline std::size_t drop_copies() {
+template <class Queue = copy_queue>
+std::size_t drop_copies() {
   std::size_t lost = 0;
-  for (const auto& q : copy_queues) lost += q.pending();
-  copy_queues.clear();
+  for (const auto& q : copies_here<Queue>()) lost += q.pending();
+  copies_here<Queue>().clear();
   return lost;
 }
 
 /// Forgets them wherever it goes out of scope.
+template <class Queue = copy_queue>
 struct copies_of_block {
   copies_of_block() = default;
   copies_of_block(const copies_of_block&) = delete;
   copies_of_block& operator=(const copies_of_block&) = delete;
-  ~copies_of_block() { static_cast<void>(drop_copies()); }
+  ~copies_of_block() { static_cast<void>(drop_copies<Queue>()); }
 };
 
 }  // namespace kiln::twin

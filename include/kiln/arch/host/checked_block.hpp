@@ -9,7 +9,9 @@
 #include <cstring>
 #include <kiln/arch/host/shadow.hpp>
 #include <kiln/core/status.hpp>
+#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace kiln::twin {
@@ -17,10 +19,13 @@ namespace kiln::twin {
 /// Shared memory as a block gets it: aligned to 1024 bytes, every byte 0xff, which is NaN in every floating-point type.
 class shared_memory {
  public:
-  explicit shared_memory(std::size_t bytes) : size_(bytes), store_(bytes + alignment, 0xff) {
-    const auto at = reinterpret_cast<std::uintptr_t>(store_.data());
-    first_ = reinterpret_cast<std::byte*>(store_.data() + (alignment - at % alignment) % alignment);
+  explicit shared_memory(std::size_t bytes)
+      : size_(bytes), first_(static_cast<std::byte*>(::operator new(bytes, alignment))) {
+    std::memset(first_, 0xff, bytes);
   }
+  shared_memory(shared_memory&& from) noexcept : size_(from.size_), first_(std::exchange(from.first_, nullptr)) {}
+  ~shared_memory() { ::operator delete(first_, alignment); }
+
   std::byte* data() const { return first_; }
   std::size_t size() const { return size_; }
 
@@ -31,28 +36,29 @@ class shared_memory {
   }
 
  private:
-  static constexpr std::size_t alignment = 1024;
+  static constexpr std::align_val_t alignment{1024};
   std::size_t size_;
-  std::vector<unsigned char> store_;  // moving a vector keeps its memory where it is
   std::byte* first_;
 };
 
 /// The outcome of a watched run: its first report, and how many more there are.
-inline status outcome(const std::vector<std::string>& reports) {
+template <class Reports>
+status outcome(const Reports& reports) {
   if (reports.empty()) return {};
   if (reports.size() == 1) return fail(errc::protocol, reports[0]);
   return fail(errc::protocol, reports[0], " (and ", reports.size() - 1, " more)");
 }
 
-class checked_block final : public watcher, private actor_names {
+template <class Shadow>
+class block_checked_by final : public watcher, private actor_names {
  public:
-  checked_block(std::size_t shared_bytes, int threads)
+  block_checked_by(std::size_t shared_bytes, int threads)
       : memory_(shared_bytes), shadow_(threads, 1, shared_bytes, *this, reports_), before_(watching) {
     watching = this;
   }
-  checked_block(const checked_block&) = delete;
-  checked_block& operator=(const checked_block&) = delete;
-  ~checked_block() { watching = before_; }
+  block_checked_by(const block_checked_by&) = delete;
+  block_checked_by& operator=(const block_checked_by&) = delete;
+  ~block_checked_by() { watching = before_; }
 
   std::byte* shared() const { return memory_.data(); }
 
@@ -78,8 +84,9 @@ class checked_block final : public watcher, private actor_names {
 
   shared_memory memory_;
   std::vector<std::string> reports_;
-  shadow shadow_;
+  Shadow shadow_;
   watcher* before_;
 };
+using checked_block = block_checked_by<shadow>;
 
 }  // namespace kiln::twin

@@ -121,7 +121,7 @@ class machine final : public copies {
   /// What all four warps of a warpgroup know.
   knowledge common_knowledge(int first) {
     knowledge k = watch_->of(actor(cta(), first));
-    const auto least = [](clock_row& into, const clock_row& other) {
+    const auto least = [](auto& into, const auto& other) {
       if (into.size() > other.size()) into.resize(other.size());
       for (std::size_t i = 0; i < into.size(); ++i) into[i] = other[i] < into[i] ? other[i] : into[i];
     };

@@ -13,18 +13,23 @@
 
 namespace kiln::twin {
 
-using clock_row = std::vector<std::uint32_t>;
-
 /// What an actor knew at one moment: an asynchronous operation acts with what its issuer knew at the issue.
-struct knowledge {
-  clock_row seen, fenced;
+///
+/// Rows of clocks are a parameter of all that holds them. Every unit that calls a GEMM includes this header, and so
+/// compiles none of it but where the host runs.
+template <class Row>
+struct knowledge_in {
+  Row seen, fenced;
 };
+using knowledge = knowledge_in<std::vector<std::uint32_t>>;
 
-inline void join(clock_row& into, const clock_row& from) {
+template <class Row>
+void join(Row& into, const Row& from) {
   if (into.size() < from.size()) into.resize(from.size(), 0);
   for (std::size_t i = 0; i < from.size(); ++i) into[i] = from[i] > into[i] ? from[i] : into[i];
 }
-inline void join(knowledge& into, const knowledge& from) {
+template <class Row>
+void join(knowledge_in<Row>& into, const knowledge_in<Row>& from) {
   join(into.seen, from.seen);
   join(into.fenced, from.fenced);
 }
@@ -37,10 +42,13 @@ struct actor_names {
   ~actor_names() = default;
 };
 
-class shadow {
+template <class Row>
+class shadow_in {
  public:
+  using knowledge = knowledge_in<Row>;
+
   /// `actors` rows of knowledge over `regions` shared memories of `bytes` each. Faults are appended to `reports`.
-  shadow(int actors, int regions, std::size_t bytes, const actor_names& names, std::vector<std::string>& reports)
+  shadow_in(int actors, int regions, std::size_t bytes, const actor_names& names, std::vector<std::string>& reports)
       : bytes_(bytes), cells_(static_cast<std::size_t>(regions) * bytes), reports_(reports), names_(names) {
     for (int a = 0; a < actors; ++a) add_actor();
   }
@@ -124,7 +132,7 @@ class shadow {
   };
 
   static std::size_t place_of(int actor) { return static_cast<std::size_t>(actor); }
-  static std::uint32_t get(const clock_row& row, int actor) {
+  static std::uint32_t get(const Row& row, int actor) {
     return place_of(actor) < row.size() ? row[place_of(actor)] : 0;
   }
 
@@ -178,5 +186,6 @@ class shadow {
   std::vector<std::string>& reports_;
   const actor_names& names_;
 };
+using shadow = shadow_in<std::vector<std::uint32_t>>;
 
 }  // namespace kiln::twin
