@@ -74,6 +74,13 @@ TEST(gemm_choice, rows_off_lines_get_the_tile_that_reads_less) {
   EXPECT_GT(step_cycles({1, 1, 1, 1, 2, 1}, two[0]), step_cycles({1, 1, 1, 1, 1, 2}, two[0]));
 }
 
+// A few blocks of a kernel whose blocks share multiprocessors leave most of these idle, and run at half their rate.
+TEST(gemm_choice, few_blocks_do_not_reach_the_rate_of_many) {
+  constexpr gemm_extents one_each{64 * 132, 64, 4096, 1}, two_each{2 * 64 * 132, 64, 4096, 1};
+  EXPECT_EQ(plain_cycles(one_each, list[small], units), plain_cycles(two_each, list[small], units));
+  for (const index_t m : {1, 16, 64, 128}) EXPECT_TRUE(list[chosen(m, 4096, 4096).number].streams) << m;
+}
+
 TEST(gemm_choice, k_of_zero_is_not_cut) { EXPECT_FALSE(chosen(512, 512, 0).stream); }
 
 /// Whatever the extents, something usable is chosen, and nothing else would take fewer modelled cycles.

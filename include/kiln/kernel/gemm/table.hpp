@@ -87,8 +87,9 @@ constexpr auto hopper_configurations() {
     using large =
         table<entry<config<tile<128, 128, k>, stages<6>, cluster<2>, ping_pong, warp_specialized>, 1, 1670, 300>,
               entry<config<tile<128, 256, k>, stages<4>, cluster<2>, warp_specialized>, 1, 1670, 4500>>;
-    // Two rows of blocks or fewer, and enough columns for all multiprocessors; M up to 128 leaves no second block.
-    using few_rows = table<entry<config<tile<128, 64, k>, stages<8>, warp_specialized>, 1, 1020, 2500>>;
+    // For few rows: a group has few products, so that shared memory bounds them, and rows of 128 columns read it least.
+    using few_rows =
+        table<entry<config<tile<64, 128, k>, stages<8>, cluster<2>, ping_pong, warp_specialized>, 1, 1350, 6000>>;
     if constexpr (along_n) return large{} + few_rows{};
     else return large{} + table<
         // Columns that fill the waves of 132 multiprocessors where 128 do not: of 4608 x 4096, say.
