@@ -8,7 +8,7 @@
 /// share loads), whether sums are promoted after each slot (`promotes`, `promotes_in_turn`) and
 ///     bytes_of(p, tile, rank), load<Whole>(thread, p, tile, step, slot, full, rank),
 ///     prefetch(thread, p, tile, step, rank), multiply(group, number, slot, acc, add), settle(acc) after a wait,
-///     finish(group, p, work, segment, state, scratch, flag, rank), end(group);
+///     finish(group, p, work, segment, tile, state, scratch, flag, rank), end(group);
 /// to promote
 ///     clear(group, state), promote<Block>(group, state, acc);
 /// and in turn `blocks`, `partial<Group>` and
@@ -55,15 +55,18 @@ struct warp_specialized_schedule {
     const int rank = cluster == 1 ? 0 : sm90::cluster_rank(warp);
     sm90::ring_position<Slots> at{0, 1};
     auto place = work.begin(worker);
+    segment s;
+    tile_index tile{};
+    const auto next = [&] {
+      if (!work.next(place, s)) return false;
+      tile = work.tiles.at(s.tile);
+      return true;
+    };
+    bool more = next();
     // Operands may be what the kernel before this one writes; to have the L2 fetch them reads nothing yet.
-    auto peek = place;
-    if (segment s; work.next(peek, s)) {
-      const tile_index tile = work.tiles.at(s.tile);
-      sm90::one_thread(warp, [&](auto thread) { Program::prefetch(thread, p, tile, s.first, rank); });
-    }
+    if (more) sm90::one_thread(warp, [&](auto thread) { Program::prefetch(thread, p, tile, s.first, rank); });
     sm90::wait_for_previous_kernel(warp);
-    for (segment s; work.next(place, s);) {
-      const tile_index tile = work.tiles.at(s.tile);
+    for (; more; more = next()) {
       const int bytes = Program::bytes_of(p, tile, rank);
       // Asked in each step, what comes of the tile is on the way of every load: narrow tiles took a quarter longer.
       const auto fill = [&](auto whole) {
@@ -114,6 +117,7 @@ struct warp_specialized_schedule {
       // through.
       if constexpr (in_turn)
         if (!first) sm90::named_sync<128 * groups>(group, turn_name + number);
+      const tile_index tile = work.tiles.at(s.tile);  // its divisions are done when the sums are
       const auto issued = [&] {
         if constexpr (in_turn) {
           auto peek = place;
@@ -127,7 +131,7 @@ struct warp_specialized_schedule {
                          std::make_integer_sequence<int, Program::blocks>{});
       else if constexpr (Program::promotes) multiply_promoted(group, number, s.steps, at, memory, state, rank, issued);
       else multiply(group, number, s.steps, at, memory, state, rank, issued);
-      Program::finish(group, p, work, s, state, memory.scratch[number], memory.flag[number], rank);
+      Program::finish(group, p, work, s, tile, state, memory.scratch[number], memory.flag[number], rank);
       if constexpr (in_turn) leave_to_others(groups - 1);
     }
     Program::end(group);

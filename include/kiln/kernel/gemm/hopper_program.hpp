@@ -254,10 +254,9 @@ struct hopper_program {
   /// After a segment: with the sums of the tile's other parts, from this block's sums to D.
   template <class Group>
   KILN_FN static void finish(Group group, const parameters& p, const work_order& work, const segment& s,
-                             state<Group>& st, scratch& memory, std::uint32_t& flag, int rank) {
+                             const tile_index& t, state<Group>& st, scratch& memory, std::uint32_t& flag, int rank) {
     const int name = group.number(), share = share_of(group);
     if (s.parts > 1 && !add_parts(group, p, work, s, st.acc, flag, name, rank)) return;
-    const tile_index t = work.tiles.at(s.tile);
     const coord tile = tile_of(t, rank);
     finisher::run(group, p.arguments, p.stores, t.batch, first_of(tile, share), tile.col * finisher::row_parts_of_tile,
                   (tile.row * sharers + share) * finisher::column_parts_of_group, st.acc, st.parity, memory, name);
