@@ -150,18 +150,33 @@ struct hopper_program {
     return bytes;
   }
 
+  /// The map that brings each box of A of a tile; null where no row of the box is A's.
+  struct maps_of_a {
+    const sm90::tensor_map<Where>* of_box[a_boxes];
+  };
+  KILN_FN static maps_of_a maps_of(const parameters& p, tile_index t, int rank) {
+    constexpr int rows = tile_m / a_boxes;
+    maps_of_a maps;
+    KILN_UNROLL
+    for (int i = 0; i < a_boxes; ++i) {
+      const int come = a_k_major ? rows_of_box(p, first_row_of(t, rank) + i * rows) : rows;
+      maps.of_box[i] = come == rows ? &p.a : come > 0 ? &p.last_a : nullptr;
+    }
+    return maps;
+  }
+
   /// The boxes that this block brings: those of A also to the blocks beside it along N, those of B to those along M.
   /// Whole: no row of the tile is beyond A's last.
   template <bool Whole, class Thread>
-  KILN_FN static void load(Thread thread, const parameters& p, tile_index t, int step, slot& s, sm90::barrier& full,
-                           int rank) {
+  KILN_FN static void load(Thread thread, const parameters& p, const maps_of_a& maps, tile_index t, int step, slot& s,
+                           sm90::barrier& full, int rank) {
     const auto fetch = [&](auto sharers, int blocks_mask, const auto& map, void* to, int first, int second, int batch) {
       if constexpr (decltype(sharers)::value == 1) sm90::tma_load(thread, map, to, full, first, second, batch);
       else
         sm90::tma_load_multicast(thread, map, to, full, static_cast<std::uint16_t>(blocks_mask), first, second, batch);
     };
     constexpr int beside = every_nth_bit(cluster_m, cluster_n), below = every_nth_bit(1, cluster_m);
-    boxes_of_a<Whole>(p, t, step, rank, [&](int in_slot, int first, int second, int batch, const auto& map) {
+    boxes_of_a<Whole>(p, maps, t, step, rank, [&](int in_slot, int first, int second, int batch, const auto& map) {
       const auto to = a_k_major ? s.a.address(in_slot, 0) : s.a.address(0, in_slot);
       fetch(std::integral_constant<int, cluster_n>{}, beside << rank_m(rank), map, to, first, second, batch);
     });
@@ -175,7 +190,7 @@ struct hopper_program {
   /// Has the L2 fetch the boxes of a step.
   template <class Thread>
   KILN_FN static void prefetch(Thread thread, const parameters& p, tile_index t, int step, int rank) {
-    boxes_of_a<false>(p, t, step, rank, [&](int, int first, int second, int batch, const auto& map) {
+    boxes_of_a<false>(p, maps_of(p, t, rank), t, step, rank, [&](int, int first, int second, int batch, const auto& map) {
       sm90::tma_prefetch_box(thread, map, first, second, batch);
     });
     boxes_of_b(p, t, step, rank, [&](int q, int, int first, int second, int batch) {
@@ -282,7 +297,7 @@ struct hopper_program {
   /// Calls `f(place in the slot, coordinates, map)` for the boxes of A that this block brings, and likewise of B, with
   /// the product's number and without a map.
   template <bool Whole, class F>
-  KILN_FN static void boxes_of_a(const parameters& p, tile_index t, int step, int rank, F&& f) {
+  KILN_FN static void boxes_of_a(const parameters& p, const maps_of_a& maps, tile_index t, int step, int rank, F&& f) {
     constexpr int rows = tile_m / a_boxes;
     const int k = step * tile_k, m = first_row_of(t, rank);
     const int batch = p.arguments.a.strides[0] == 0 ? 0 : static_cast<int>(t.batch);
@@ -290,9 +305,8 @@ struct hopper_program {
     for (int i = 0; i < a_boxes; ++i) {
       if (cluster_n > 1 && i % cluster_n != rank_n(rank)) continue;
       const int row = m + i * rows, first = a_k_major ? k : row, second = a_k_major ? row : k;
-      const int come = Whole || !a_k_major ? rows : rows_of_box(p, row);
-      if (come == rows) f(i * rows, first, second, batch, p.a);
-      else if (come > 0) f(i * rows, first, second, batch, p.last_a);
+      if constexpr (Whole) f(i * rows, first, second, batch, p.a);
+      else if (maps.of_box[i] != nullptr) f(i * rows, first, second, batch, *maps.of_box[i]);
     }
   }
   template <class F>
