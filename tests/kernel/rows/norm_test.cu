@@ -62,7 +62,7 @@ inline constexpr bool is_f16 = std::is_same_v<T, f16>;
 /// LayerNorm by one configuration: statistics in one exchange between warps and blocks. The second row begins with a
 /// value far from all others, which takes an exchange more.
 template <class Config, int Width = 4, class Test>
-void check_layer_norm(Test& test, std::size_t rows, std::size_t cols) {
+void check_layer_norm(Test& test, std::size_t rows, std::size_t cols, index_t most_blocks = 0) {
   SCOPED_TRACE(std::to_string(Config::threads) + " threads, " + std::to_string(cols) + " columns");
   using E = std::decay_t<decltype(test.executor())>;
   auto x = uniform<float>(rows * cols, 400 + cols);
@@ -76,7 +76,7 @@ void check_layer_norm(Test& test, std::size_t rows, std::size_t cols) {
   const program p{rows::input_of(xv), rows::shared_line(wv), rows::shared_line(bv),
                   rows::operand_of(view_on<E>(out.data(), rows, cols)), 1e-5f};
   ASSERT_TRUE((rows::run_pinned<Config, Width>(test.executor(), "layer_norm", p, static_cast<index_t>(rows),
-                                           static_cast<index_t>(cols))
+                                           static_cast<index_t>(cols), most_blocks)
                    .ok()));
   const auto r = layer_reference<float>(as_double(x), as_double(w), as_double(b), static_cast<double>(1e-5f));
   EXPECT_TRUE(near(out.values(), r.value, r.bound));
@@ -90,6 +90,10 @@ TYPED_TEST(norm_rows, statistics_join_in_every_configuration) {
   check_layer_norm<whole_chunks<blocks_of<128, 4>>>(*this, 3, 2048);
   check_layer_norm<whole_chunks<blocks_of<128, 4>>>(*this, 3, 1300);
   check_layer_norm<whole_chunks<blocks_of<128, 4>>>(*this, 3, 8);
+  check_layer_norm<whole_chunks<blocks_of<64, 4, 1, keep::beside>>>(*this, 7, 1024, 2);
+  check_layer_norm<whole_chunks<blocks_of<64, 4, 1, keep::beside>>>(*this, 7, 900, 3);
+  check_layer_norm<whole_chunks<blocks_of<64, 4, 1, keep::next_row>>>(*this, 7, 1024, 2);
+  check_layer_norm<whole_chunks<blocks_of<64, 4, 1, keep::next_row>>>(*this, 7, 900, 3);
   check_layer_norm<config<96, 1, 11>, 1>(*this, 3, 1001);
   check_layer_norm<config<100, 1, 8>, 1>(*this, 3, 701);
   bool clusters = true;
@@ -101,6 +105,9 @@ TYPED_TEST(norm_rows, statistics_join_in_every_configuration) {
   if (!clusters) return;
   check_layer_norm<whole_chunks<blocks_of<64, 8, 4>>>(*this, 5, 8192);
   check_layer_norm<whole_chunks<blocks_of<64, 8, 4>>>(*this, 5, 5000);
+  check_layer_norm<whole_chunks<blocks_of<64, 8, 4, keep::beside>>>(*this, 5, 5000, 8);
+  check_layer_norm<whole_chunks<blocks_of<64, 8, 4, keep::next_row>>>(*this, 5, 8192, 8);
+  check_layer_norm<whole_chunks<blocks_of<64, 8, 4, keep::next_row>>>(*this, 5, 5000);
 }
 
 template <class T, class Test>
@@ -373,6 +380,32 @@ TYPED_TEST(norm_rows, residual_stream_may_be_updated_in_place) {
     EXPECT_EQ(as_double(stream.values()), as_double(sum.values()));
     EXPECT_EQ(as_double(branch.values()), as_double(out.values()));
   }
+}
+
+/// The same where a block brings the next row to shared memory while it writes this one.
+TYPED_TEST(norm_rows, rows_on_their_way_are_not_those_being_written) {
+  using namespace rows;
+  constexpr std::size_t rows = 7, cols = 1000;
+  const auto x = uniform<bf16>(rows * cols, 90), residual = uniform<bf16>(rows * cols, 91), w = uniform<bf16>(cols, 92);
+  const auto wv = view_on<TypeParam>(this->input(w).data(), cols);
+  using program = add_rms_norm_program<bf16, bf16, bf16, bf16, bf16, rounding::at_store>;
+  const auto add = [&](const auto& a, const auto& b, const auto& sum, const auto& out) {
+    return run_pinned<whole_chunks<blocks_of<64, 4, 1, keep::next_row>>, 8>(
+        this->executor(), "add_rms_norm",
+        program{input_of(a), input_of(b), shared_line(wv), operand_of(sum), operand_of(out), epsilon}, rows, cols, 2);
+  };
+  auto &sum = this->template output<bf16>(rows * cols), &out = this->template output<bf16>(rows * cols);
+  guarded_output<bf16, typename TypeParam::space> stream(residual), branch(x);
+  const auto on = [&](auto& o) { return view_on<TypeParam>(o.data(), rows, cols); };
+  ASSERT_TRUE(add(on(this->input(x)), on(this->input(residual)), on(sum), on(out)).ok());
+  ASSERT_TRUE(add(on(branch), on(stream), on(stream), on(branch)).ok());
+  EXPECT_EQ(as_double(stream.values()), as_double(sum.values()));
+  EXPECT_EQ(as_double(branch.values()), as_double(out.values()));
+  std::vector<double> exact = as_double(residual);
+  const auto added = as_double(x);
+  for (std::size_t i = 0; i < exact.size(); ++i) exact[i] += added[i];
+  const auto want = rms_reference<bf16>(exact, as_double(w), static_cast<double>(epsilon), unit);
+  EXPECT_TRUE(near(out.values(), want.value, want.bound));
 }
 
 // ROW-21: where the rounding stands changes the result; both orders can be had.

@@ -10,11 +10,15 @@ namespace kiln::rows {
 /// held are there.
 enum class fit { any, whole, full };
 
+/// What a block that takes several rows has in shared memory: nothing, what lies beside all rows, or that and the next
+/// row, which comes while this one is in hand.
+enum class keep { nothing, beside, next_row };
+
 /// `Threads` of a block for a row: a power of two up to 32 with `Rows` rows a block, or a whole block of any size with
 /// one; `Blocks` of a cluster share a row. `Items` chunks of a thread are held in registers; 0 reads the row again in
 /// each phase and takes any length. `Whole`: rows are made of whole chunks, so that no code is spent on a last one that
 /// is not full.
-template <int Threads, int Rows, int Items, bool Whole = false, int Blocks = 1>
+template <int Threads, int Rows, int Items, bool Whole = false, int Blocks = 1, keep Keep = keep::nothing>
 struct config {
   static_assert(Threads > 0 && Rows > 0 && Items >= 0 && Blocks > 0);
   static_assert(Threads > 32 ? Rows == 1 : (Threads & (Threads - 1)) == 0,
@@ -22,8 +26,10 @@ struct config {
   static_assert(Threads * Rows <= 1024, "a block has at most 1024 threads");
   static_assert(Blocks == 1 || (Rows == 1 && Threads % 32 == 0 && Threads > 32),
                 "the blocks of a cluster are made of whole warps and take one row");
+  static_assert(Keep == rows::keep::nothing || (Rows == 1 && Items > 0), "blocks that keep something hold one row");
   static constexpr int threads = Threads, rows = Rows, items = Items, block = Threads * Rows, blocks = Blocks;
   static constexpr bool whole = Whole;
+  static constexpr rows::keep keep = Keep;
 
   /// Blocks that share a multiprocessor at least, where chunks are `width` elements of `bytes` in registers: 1,024
   /// threads of up to 64 registers, if that leaves enough for the rest; of a row that fills them 768 of 80 where much
@@ -46,15 +52,15 @@ struct config {
 };
 /// The same for rows of whole chunks.
 template <class C>
-using whole_chunks = config<C::threads, C::rows, C::items, true, C::blocks>;
+using whole_chunks = config<C::threads, C::rows, C::items, true, C::blocks, C::keep>;
 
 // On the device, chunks of 16 bytes; lengths are those of 16-bit elements. A thread holds 64 or 128 bytes and a block
 // has as few threads as hold a row: what is loaded, reduced and stored at a time by different blocks of a
 // multiprocessor keeps memory busy, and a block whose threads hold one chunk each took twice as long.
 using few_threads = config<8, 16, 2>;  // 128 columns: four rows a warp, or most lanes would idle
 using one_warp = config<32, 4, 4>;     // 1,024: no barrier
-template <int Threads, int Items, int Blocks = 1>
-using blocks_of = config<Threads, 1, Items, false, Blocks>;
+template <int Threads, int Items, int Blocks = 1, keep Keep = keep::nothing>
+using blocks_of = config<Threads, 1, Items, false, Blocks, Keep>;
 using one_block = blocks_of<256, 4>;      // 8,192
 using wide_block = blocks_of<512, 8>;     // 32,768, where there are no clusters
 using endless_block = config<512, 1, 0>;  // read again in each phase, mostly from L2

@@ -62,6 +62,14 @@ struct weight_line {
   KILN_FN void operator()(index_t c, int n, chunk<W, Width>& to) const {
     load_constant(weight, c, n, to);
   }
+  template <int Width>
+  KILN_FN void from_shared(index_t c, chunk<W, Width>& to) const {
+    load(weight, c, Width, to);
+  }
+  template <class F>
+  KILN_FN void each_line(F f) {
+    f(weight);
+  }
 };
 
 /// y = v * factor * weight for one chunk, stored.
@@ -85,7 +93,7 @@ struct rms_norm_program {
   using held = X;
   using lead = std::conditional_t<(sizeof(X) > sizeof(Y)), X, Y>;
   static constexpr int phases = 2;
-  static constexpr bool few_registers = true;
+  static constexpr bool few_registers = true, rows_are_lines = true;
   struct lines {
     line<const X> x;
     line<const W> weight;
@@ -105,6 +113,10 @@ struct rms_norm_program {
   template <int Width>
   KILN_FN void load(const lines& l, index_t c, int n, chunk<X, Width>& to) const {
     rows::load(l.x, c, n, to);
+  }
+  template <class F>
+  KILN_FN static constexpr void each_input(lines& l, F f) {
+    f(l.x);
   }
   KILN_FN static float value(X v) { return static_cast<float>(v); }
 
@@ -127,7 +139,7 @@ struct add_rms_norm_program {
   using held = float;
   using lead = std::conditional_t<(sizeof(X) > sizeof(Y)), X, Y>;
   static constexpr int phases = 2;
-  static constexpr bool few_registers = true;
+  static constexpr bool few_registers = true, rows_are_lines = true;
   static constexpr int two_rows_of_bytes = static_cast<int>(sizeof(X) + sizeof(R));  ///< read together, an element
   struct lines {
     line<const X> x;
@@ -158,6 +170,10 @@ struct add_rms_norm_program {
     const chunk<float, Width> v = widened(a), u = widened(b);
     KILN_UNROLL
     for (int i = 0; i < Width; ++i) to[i] = v[i] + u[i];
+  }
+  template <class F>
+  KILN_FN static constexpr void each_input(lines& l, F f) {
+    f(l.x), f(l.residual);
   }
   KILN_FN static float value(float v) { return v; }
 
@@ -235,6 +251,14 @@ struct weight_and_bias_lines {
     load_constant(weight, c, n, to.weight);
     load_constant(bias, c, n, to.bias);
   }
+  template <int Width>
+  KILN_FN void from_shared(index_t c, weight_and_bias<W, B, Width>& to) const {
+    load(weight, c, Width, to.weight), load(bias, c, Width, to.bias);
+  }
+  template <class F>
+  KILN_FN void each_line(F f) {
+    f(weight), f(bias);
+  }
 };
 
 /// y = (x - mean) / sqrt(variance + epsilon) * weight + bias. Values are measured from one of the row, so that a mean
@@ -244,7 +268,7 @@ struct layer_norm_program {
   using held = X;
   using lead = std::conditional_t<(sizeof(X) > sizeof(Y)), X, Y>;
   static constexpr int phases = 2;
-  static constexpr bool few_registers = true;
+  static constexpr bool few_registers = true, rows_are_lines = true;
   static constexpr bool much_beside = true;
   struct lines {
     line<const X> x;
@@ -267,6 +291,10 @@ struct layer_norm_program {
   template <int Width>
   KILN_FN void load(const lines& l, index_t c, int n, chunk<X, Width>& to) const {
     rows::load(l.x, c, n, to);
+  }
+  template <class F>
+  KILN_FN static constexpr void each_input(lines& l, F f) {
+    f(l.x);
   }
   KILN_FN static float value(X v) { return static_cast<float>(v); }
 

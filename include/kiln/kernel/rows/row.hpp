@@ -21,7 +21,8 @@ namespace kiln::rows {
 /// Thread t of the scope has chunks t, t + threads, t + 2 threads ... of `Width` elements. Items > 0: as many chunks of
 /// each thread are held in registers, and the row has at most threads * Items * Width elements. Items == 0: any length,
 /// read anew in each phase.
-template <class Program, class Where, int Threads, int Width, int Items, fit Fit = fit::any, int Blocks = 1>
+template <class Program, class Where, int Threads, int Width, int Items, fit Fit = fit::any, int Blocks = 1,
+          keep Keep = keep::nothing>
 class row_of {
  public:
   using held = typename Program::held;
@@ -29,6 +30,8 @@ class row_of {
   using scope_type = std::conditional_t<(Blocks > 1), cluster_scope<Where, Threads, Blocks>, scope<Where, Threads>>;
   using storage = reduce_storage<Where, Threads, Blocks>;
   static constexpr int width = Width;
+  static constexpr int block = Threads / Blocks;
+  static constexpr bool host = scope_type::host;
   static constexpr index_t step = index_t{Threads} * Width;  ///< between chunks of a thread
   static constexpr bool in_registers = Items > 0;
   /// Whether there are registers for what is read beside the row while it is reduced.
@@ -44,6 +47,12 @@ class row_of {
         threads_(threads),
         shared_(shared),
         turn_(turn) {
+    if constexpr (Keep != keep::next_row) begin(at);  // else it is sent and taken
+  }
+
+  /// Reads a row from memory.
+  KILN_HOST_CALLS KILN_FN void begin(const lines_type& at) {
+    lines = at;
     if constexpr (Items > 0) {
       threads_.each([&](int t) {
         KILN_UNROLL
@@ -54,7 +63,7 @@ class row_of {
           if constexpr (Fit == fit::full)
             program_.template load<Width>(lines, c, Width, kept_.of(t)[i]);
           else if constexpr (Fit == fit::whole)
-            program_.template load<Width>(lines, c < static_cast<int>(length) ? c : 0, Width, kept_.of(t)[i]);
+            program_.template load<Width>(lines, c < static_cast<int>(length_) ? c : 0, Width, kept_.of(t)[i]);
           else if (c < length_)
             program_.template load<Width>(lines, c, valid(c), kept_.of(t)[i]);
         }
@@ -63,6 +72,61 @@ class row_of {
   }
 
   KILN_FN index_t length() const { return length_; }
+
+  /// What lies beside all rows of a block, on its way to shared memory, where it takes `beside_bytes`. On the host it
+  /// is read at once.
+  template <class Beside>
+  static constexpr int beside_bytes = Items * block * static_cast<int>(sizeof(Beside));
+  KILN_HOST_CALLS template <class Beside, class Load>
+  KILN_FN auto keep_beside(Load load, [[maybe_unused]] unsigned char* memory) {
+    if constexpr (scope_type::host) {
+      companion<Beside, Load, scope_type, Items> b{load, {}};
+      threads_.each([&](int t) {
+        for (int i = 0; i < Items; ++i)
+          if (has(t, i)) load(column(t, i), valid(column(t, i)), b.loaded.of(t)[i]);
+      });
+      return b;
+    } else {
+      load.each_line([&](auto& l) { copy_to_shared(l, memory), memory += bytes_of(l); });
+      end_group_of_copies();
+      return kept_companion<Beside, Load, Keep == keep::next_row>{load};
+    }
+  }
+
+  /// The first row, or the one after this: `send` begins to bring it to shared memory, where it takes `stage_bytes`,
+  /// and `take` makes it this one; `Later` groups of copies began since. In between the registers hold this one.
+  KILN_FN static constexpr int stage_bytes() {
+    int bytes = 0;
+    lines_type none{};
+    Program::each_input(none, [&](const auto& l) { bytes += bytes_of(l); });
+    return bytes;
+  }
+  KILN_FN void send(bool exists, const lines_type& next, [[maybe_unused]] unsigned char* memory) {
+    next_.lines = next;
+    if (exists) {
+      next_.next_first = first_of(next);
+      lines_type from = next;
+      if constexpr (!scope_type::host)
+        Program::each_input(from, [&](auto& l) { copy_to_shared(l, memory), memory += bytes_of(l); });
+    }
+    end_group_of_copies();
+  }
+  KILN_HOST_CALLS template <int Later>
+  KILN_FN void take([[maybe_unused]] unsigned char* memory) {
+    next_.first = next_.next_first;
+    if constexpr (scope_type::host) {
+      begin(next_.lines);
+    } else {
+      lines = next_.lines;
+      lines_type from = lines;
+      Program::each_input(from, [&](auto& l) { l.data = in_shared(l, memory), memory += bytes_of(l); });
+      wait_for_copies<Later>();
+      threads_.each([&](int t) {
+        KILN_UNROLL
+        for (int i = 0; i < Items; ++i) program_.template load<Width>(from, place(t, i), Width, kept_.of(t)[i]);
+      });
+    }
+  }
 
   /// The same row, read again in each phase: for what few rows need, lest it take registers from the others. Only
   /// before the phase that writes.
@@ -266,10 +330,10 @@ class row_of {
 
   /// The row's first value, 0 if it is empty. Only before the phase that writes.
   KILN_FN float first() const {
-    if (length_ == 0) return 0;
-    chunk<held, 1> x;
-    program_.template load<1>(lines, 0, 1, x);
-    return program_.value(x[0]);
+    if constexpr (Keep == keep::next_row)
+      return program_.value(next_.first[0]);
+    else
+      return length_ == 0 ? 0 : program_.value(first_of(lines)[0]);
   }
 
   /// How many elements of the chunk at column c are the row's.
@@ -292,12 +356,40 @@ class row_of {
     }
   }
 
-  const lines_type lines;
+  lines_type lines;
 
  private:
   /// The column of a chunk of thread t, and whether it is the row's.
   KILN_FN static index_t column(int t, int i) { return (i * Threads + t) * Width; }
   KILN_FN bool has(int t, int i) const { return Fit == fit::full || column(t, i) < static_cast<int>(length_); }
+
+  /// Where a chunk lies among those of the block.
+  KILN_FN static index_t place(int t, int i) { return (i * block + (Blocks == 1 ? t : t % block)) * Width; }
+
+  template <class T>
+  KILN_FN static constexpr int bytes_of(const line<T>&) {
+    return Items * block * Width * static_cast<int>(sizeof(T));
+  }
+  template <class T>
+  KILN_FN static T* in_shared(const line<T>&, unsigned char* memory) {
+    return reinterpret_cast<T*>(memory);
+  }
+  /// Begins to copy this thread's chunks of a line; it lies in shared memory then.
+  template <class T>
+  KILN_FN void copy_to_shared(line<T>& l, unsigned char* memory) {
+    auto* const to = const_cast<std::remove_const_t<T>*>(in_shared(l, memory));
+    threads_.each([&](int t) {
+      KILN_UNROLL
+      for (int i = 0; i < Items; ++i)
+        copy_later<Width * static_cast<int>(sizeof(T))>(to + place(t, i), l.data + (has(t, i) ? column(t, i) : 0));
+    });
+    l.data = to;
+  }
+  KILN_FN chunk<held, 1> first_of(const lines_type& l) const {
+    chunk<held, 1> x;
+    program_.template load<1>(l, 0, 1, x);
+    return x;
+  }
 
   /// Calls `f(column, n, kept, beside)` for the chunks of thread t.
   KILN_HOST_CALLS template <class Companion, class F>
@@ -310,6 +402,14 @@ class row_of {
         KILN_UNROLL
         for (int i = 0; i < Items; ++i)
           if (has(t, i)) f(column(t, i), valid(column(t, i)), kept_.of(t)[i], b.loaded.of(t)[i]);
+      } else if constexpr (Companion::kept) {
+        b.wait();
+        KILN_UNROLL
+        for (int i = 0; i < Items; ++i) {
+          typename Companion::type beside;
+          b.load.from_shared(place(t, i), beside);
+          if (has(t, i)) f(column(t, i), Width, kept_.of(t)[i], beside);
+        }
       } else {
         // Several are under way before the first is used, without a branch.
         constexpr bool much = sizeof(typename Companion::type) > 16 || sizeof(held) * Width * Items > 64;
@@ -393,6 +493,11 @@ class row_of {
   int& turn_;
   [[no_unique_address]] std::conditional_t<(Items > 0), fragments<chunk<held, Width>, Items, scope_type>, nothing>
       kept_;
+  struct following {
+    lines_type lines;
+    chunk<held, 1> first, next_first;
+  };
+  [[no_unique_address]] std::conditional_t<Keep == keep::next_row, following, nothing> next_;
 };
 
 }  // namespace kiln::rows

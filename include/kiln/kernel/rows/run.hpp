@@ -48,36 +48,98 @@ inline constexpr bool has_beside = requires {
   typename Program::template beside<1>;
 };
 
+namespace detail {
+/// Bytes of shared memory for what a block keeps.
+template <class Config, int Width, class Program, keep Keep>
+KILN_FN constexpr int bytes_kept() {
+  if constexpr (Keep == keep::nothing) {
+    return 0;
+  } else {
+    using row = row_of<Program, on_device, Config::threads * Config::blocks, Width, Config::items, fit::whole,
+                       Config::blocks, Keep>;
+    constexpr int beside = row::template beside_bytes<typename Program::template beside<Width>>;
+    return beside + (Keep == keep::next_row ? row::stage_bytes() : 0);
+  }
+}
+/// How many blocks share a multiprocessor then. Two with the next row fill its memory; others need fewer registers than
+/// those that load what lies beside a row.
+template <class Config, int Width, class Program>
+KILN_FN constexpr int blocks_that_keep() {
+  if (Config::keep == keep::next_row) return 2;
+  return (sizeof(typename Program::held) * Width * Config::items == 128 ? 768 : 1024) / Config::block;
+}
+/// What blocks of a configuration keep for a program: nothing unless something lies beside its rows, it says that these
+/// are read from lines (`rows_are_lines`, `each_input(lines, f)`), and there is memory for as many blocks as registers.
+template <class Config, int Width, class Program>
+KILN_FN constexpr keep kept() {
+  if constexpr (Config::whole && Config::keep != keep::nothing && has_beside<Program> &&
+                requires { Program::rows_are_lines; })
+    return bytes_kept<Config, Width, Program, Config::keep>() * blocks_that_keep<Config, Width, Program>() <= 208 * 1024
+               ? Config::keep
+               : keep::nothing;
+  else
+    return keep::nothing;
+}
+}  // namespace detail
+
 /// Block (or cluster) `block` of `blocks` takes rows block * Rows ..., then strides over the grid, so any count of rows
 /// works. Rows that fill what can be held have code without tests.
 KILN_HOST_CALLS template <class Where, class Config, int Width, class Program>
 KILN_FN void run_block(const Program& program, index_t count, index_t length, index_t block, index_t blocks,
-                       detail::storage_of<Where, Config>& shared) {
+                       detail::storage_of<Where, Config>& shared, [[maybe_unused]] unsigned char* memory = nullptr) {
   int turn = 0;
   const auto run_rows = [&](auto what) {
-    const auto with = [&](auto threads, index_t r) {
-      row_of<Program, Where, Config::threads * Config::blocks, Width, Config::items, what.value, Config::blocks> one(
-          program, program.at(r), detail::length_of(program, r, length), threads, shared, turn);
-      if constexpr (Config::blocks > 1 && std::is_same_v<Where, on_device>)
-        if (r == block) wait_for_cluster();
-      if constexpr (has_beside<Program>) {
-        auto beside = one.template beside<typename Program::template beside<Width>>(Program::loads(one.lines));
-        program.run(one, beside);
-      } else {
-        program.run(one);
+    constexpr keep kept = detail::kept<Config, Width, Program>();
+    if constexpr (kept != keep::nothing) {
+      using scope_type =
+          std::conditional_t<(Config::blocks > 1),
+                             cluster_scope<Where, Config::threads * Config::blocks, Config::blocks>,
+                             block_scope<Where, Config::block>>;
+      using row = row_of<Program, Where, Config::threads * Config::blocks, Width, Config::items, what.value,
+                         Config::blocks, kept>;
+      using beside = typename Program::template beside<Width>;
+      row one(program, program.at(block), length, scope_type{}, shared, turn);
+      unsigned char* const stage = row::host ? memory : memory + row::template beside_bytes<beside>;
+      if constexpr (kept == keep::next_row) one.send(true, one.lines, stage);
+      auto with = one.template keep_beside<beside>(Program::loads(one.lines), memory);
+      if constexpr (Config::blocks > 1 && std::is_same_v<Where, on_device>) wait_for_cluster();
+      if constexpr (kept == keep::next_row) one.template take<1>(stage);
+      KILN_NO_UNROLL
+      for (index_t r = block;;) {
+        r += blocks;
+        if constexpr (kept == keep::next_row) one.send(r < count, program.at(r), stage);
+        program.run(one, with);
+        if (r >= count) return;
+        if constexpr (kept == keep::next_row)
+          one.template take<0>(stage);
+        else
+          one.begin(program.at(r));
       }
-    };
-    if constexpr (Config::blocks > 1) {
-      for (index_t r = block; r < count; r += blocks)
-        with(cluster_scope<Where, Config::threads * Config::blocks, Config::blocks>{}, r);
-    } else if constexpr (Config::rows == 1) {
-      for (index_t r = block; r < count; r += blocks) with(block_scope<Where, Config::block>{}, r);
     } else {
-      for (index_t first = block * Config::rows; first < count; first += blocks * Config::rows)
-        block_scope<Where, Config::block>{}.template split<Config::threads>([&](auto threads) {
-          const index_t r = first + threads.number();
-          if (r < count) with(threads, r);
-        });
+      const auto with = [&](auto threads, index_t r) {
+        row_of<Program, Where, Config::threads * Config::blocks, Width, Config::items, what.value, Config::blocks> one(
+            program, program.at(r), detail::length_of(program, r, length), threads, shared, turn);
+        if constexpr (Config::blocks > 1 && std::is_same_v<Where, on_device>)
+          if (r == block) wait_for_cluster();
+        if constexpr (has_beside<Program>) {
+          auto beside = one.template beside<typename Program::template beside<Width>>(Program::loads(one.lines));
+          program.run(one, beside);
+        } else {
+          program.run(one);
+        }
+      };
+      if constexpr (Config::blocks > 1) {
+        for (index_t r = block; r < count; r += blocks)
+          with(cluster_scope<Where, Config::threads * Config::blocks, Config::blocks>{}, r);
+      } else if constexpr (Config::rows == 1) {
+        for (index_t r = block; r < count; r += blocks) with(block_scope<Where, Config::block>{}, r);
+      } else {
+        for (index_t first = block * Config::rows; first < count; first += blocks * Config::rows)
+          block_scope<Where, Config::block>{}.template split<Config::threads>([&](auto threads) {
+            const index_t r = first + threads.number();
+            if (r < count) with(threads, r);
+          });
+      }
     }
   };
   if constexpr (!Config::whole || Config::items == 0)
@@ -111,6 +173,7 @@ inline constexpr bool much_beside = requires {
 /// as `threads_at_once` leave.
 template <class Config, int Width, class Program>
 constexpr int resident_blocks() {
+  if constexpr (kept<Config, Width, Program>() != keep::nothing) return blocks_that_keep<Config, Width, Program>();
   constexpr int bytes = static_cast<int>(sizeof(typename Program::held));
   if constexpr (requires { Program::few_registers; }) {
     bool much = much_beside<Program>;
@@ -171,8 +234,13 @@ __global__ void __launch_bounds__(Config::block, detail::resident_blocks<Config,
 #endif
   __shared__ detail::storage_of<on_device, Config> shared;
   if constexpr (Config::blocks > 1) begin_exchanges(shared);
+  unsigned char* memory = nullptr;
+  if constexpr (detail::kept<Config, Width, Program>() != keep::nothing) {
+    extern __shared__ __align__(16) unsigned char kiln_shared_memory[];
+    memory = kiln_shared_memory;
+  }
   run_block<on_device, Config, Width>(program, count, length, static_cast<index_t>(blockIdx.x) / Config::blocks,
-                                      static_cast<index_t>(gridDim.x) / Config::blocks, shared);
+                                      static_cast<index_t>(gridDim.x) / Config::blocks, shared, memory);
 }
 
 }  // namespace KILN_ABI
@@ -191,18 +259,51 @@ status run_pinned(const host_executor&, const char*, const Program& program, ind
 
 #if defined(__CUDACC__)
 inline namespace KILN_ABI {
+/// Clusters (or blocks) of a kernel that the current GPU holds at a time; `fallback` where the runtime does not say.
+template <class Config, int Width, class Program>
+index_t resident_groups(index_t fallback) {
+  const auto kernel = row_kernel<Config, Width, Program>;
+  constexpr int bytes = detail::bytes_kept<Config, Width, Program, Config::keep>();
+  cudaLaunchAttribute size{};
+  size.id = cudaLaunchAttributeClusterDimension;
+  size.val.clusterDim.x = Config::blocks, size.val.clusterDim.y = size.val.clusterDim.z = 1;
+  cudaLaunchConfig_t shape{};
+  shape.gridDim = dim3(Config::blocks), shape.blockDim = dim3(Config::block);
+  shape.dynamicSmemBytes = bytes, shape.attrs = &size, shape.numAttrs = 1;
+  int groups = 0;
+  const cudaError_t e = quiet_call([&] {
+    if (auto f = grant_shared_memory(reinterpret_cast<const void*>(kernel), bytes); f != cudaSuccess) return f;
+    return cudaOccupancyMaxActiveClusters(&groups, kernel, &shape);
+  });
+  return e == cudaSuccess && groups > 0 ? groups : fallback;
+}
+
 template <class Config, int Width, class Program>
 status run_pinned(const device& ex, const char* name, const Program& program, index_t count, index_t length,
                   index_t most_blocks = 0) {
   // Beyond this many a block takes several rows: enough for an even end, few enough that starting them does not show.
   constexpr index_t waves = 16, threads_of_sm = 2048;
-  if (most_blocks == 0)
-    most_blocks = device_attribute(cudaDevAttrMultiProcessorCount, 128) * (threads_of_sm / Config::block) * waves;
+  constexpr keep kept = detail::kept<Config, Width, Program>();
+  if (most_blocks == 0) {
+    const index_t processors = device_attribute(cudaDevAttrMultiProcessorCount, 128);
+    most_blocks = processors * (threads_of_sm / Config::block) * waves;
+    // Two rows a block read what lies beside them once instead of twice. With four each the last blocks of 8,192 rows
+    // of 4,096 were alone for longer than that saved. With the next row on its way, resident blocks take all rows.
+    const index_t resident = processors * detail::resident_blocks<Config, Width, Program>();
+    if (kept == keep::beside && count * Config::blocks >= resident * 4) most_blocks = count * Config::blocks / 2;
+    if constexpr (kept == keep::next_row)
+      most_blocks = resident_groups<Config, Width, Program>(resident / Config::blocks) * Config::blocks;
+  }
   const index_t workers =
       min_of<index_t>(ceil_div<index_t>(count, Config::rows), max_of<index_t>(most_blocks / Config::blocks, 1));
+  constexpr int kept_bytes = detail::bytes_kept<Config, Width, Program, kept>();
   return launch(ex, name, row_kernel<Config, Width, Program>,
-                {.grid = {workers * Config::blocks, 1, 1}, .block = Config::block, .cluster = Config::blocks}, program,
-                count, length);
+                {.grid = {workers * Config::blocks, 1, 1},
+                 .block = Config::block,
+                 .shared_bytes = kept_bytes,
+                 .cluster = Config::blocks,
+                 .granted = kept == keep::next_row},
+                program, count, length);
 }
 
 }  // namespace KILN_ABI
@@ -258,28 +359,40 @@ status run(const device& ex, trace::launch_record record, const Program& program
     if constexpr (detail::builds_clusters<Program>)
       if (holds(eight_blocks{}) && has_clusters()) return with(eight_blocks{}, chunks, "rows, a cluster each, held");
   }
-  if (holds(blocks_of<64, 4>{})) return with(blocks_of<64, 4>{}, chunks, "rows, two warps each, held");
-  if (holds(blocks_of<128, 4>{})) return with(blocks_of<128, 4>{}, chunks, "rows, a block each, held");
-  using large = std::conditional_t<eight && !much, blocks_of<128, 8>, one_block>;
+  constexpr keep beside = much ? keep::beside : keep::nothing;
+  if (holds(blocks_of<64, 4>{})) return with(blocks_of<64, 4, 1, beside>{}, chunks, "rows, two warps each, held");
+  if (holds(blocks_of<128, 4>{})) return with(blocks_of<128, 4, 1, beside>{}, chunks, "rows, a block each, held");
+  using large = std::conditional_t<eight && !much, blocks_of<128, 8>, blocks_of<256, 4, 1, beside>>;
   if (holds(large{})) return with(large{}, chunks, "rows, a block each, held");
   if constexpr (detail::holds_long_rows<Program>()) {
     using largest = std::conditional_t<eight, blocks_of<256, 8>, blocks_of<512, 4>>;
     if constexpr (detail::builds_clusters<Program>) {
       if (has_clusters()) {
         constexpr int scale = eight ? 1 : 2;
-        using first = std::conditional_t<much && eight, blocks_of<128, 8, 2>, largest>;
+        // What lies beside rows this long does not stay in the first-level cache, where blocks of several ranks meet:
+        // read anew for each row it took as much of the second level's rate as the rows. With the next row on its way
+        // two blocks do what three did; where three fit with all they keep, they do better without.
+        constexpr auto keeps = []<class Config>(Config) {
+          return detail::kept<whole_chunks<Config>, width, Program>() != keep::nothing;
+        };
+        constexpr keep kept = !eight ? keep::nothing : much ? keep::next_row : keep::beside;
+        using two = blocks_of<256, 4, 2, keep::beside>;
+        using first =
+            std::conditional_t<eight && keeps(two{}), two,
+                               std::conditional_t<much && eight, blocks_of<128, 8, 2>, largest>>;
         if (holds(first{})) return with(first{}, chunks, "rows, a block or two each, held");
-        using second = blocks_of<256, items, 2 * scale>;
+        using second = blocks_of<256, items, 2 * scale, kept>;
         if (holds(second{})) return with(second{}, chunks, "rows, a cluster each, held");
-        using third = blocks_of<256, items, 4 * scale>;
+        using third = blocks_of<256, items, 4 * scale, kept>;
         if (holds(third{})) return with(third{}, chunks, "rows, a cluster each, held");
         if constexpr (eight) {
-          using fourth = blocks_of<256, 8, 8>;
+          using fourth = blocks_of<256, 8, 8, kept>;
           if (holds(fourth{})) return with(fourth{}, chunks, "rows, a cluster each, held");
         }
         // 131,072 elements of 4 bytes. A row that fills half of what is held took a quarter longer.
         if constexpr (!eight || (!much && sizeof(typename Program::lead) == 4)) {
-          using fifth = blocks_of<512, items, 8>;
+          using fewer = blocks_of<256, 8, 8, keep::next_row>;
+          using fifth = std::conditional_t<!eight && keeps(fewer{}), fewer, blocks_of<512, items, 8>>;
           if (holds(fifth{})) return with(fifth{}, chunks, "rows, a cluster each, held");
         }
       }
