@@ -84,19 +84,39 @@ TEST(work_order, streamed_tiles_have_each_step_once) {
 }
 
 TEST(work_order, a_ribbon_is_cut_evenly) {
-  const work_order w = make_work_order(row_of(150), 132, 64, true);
-  ASSERT_EQ(w.streamed, 150u);
+  const work_order w = make_work_order(row_of(220), 132, 64, true);
+  ASSERT_EQ(w.streamed, 220u);
+  EXPECT_EQ(w.cutters, 132u);
   for (std::uint32_t worker = 0; worker < w.workers; ++worker) {
     const auto place = w.begin(worker);
     const std::uint32_t steps = place.end - place.at;
-    EXPECT_GE(steps, 150u * 64 / 132);
-    EXPECT_LE(steps, 150u * 64 / 132 + 1);
+    EXPECT_GE(steps, 220u * 64 / 132);
+    EXPECT_LE(steps, 220u * 64 / 132 + 1);
   }
 }
 
-TEST(work_order, tiles_beyond_whole_waves_alone_are_streamed) {
+// Where workers are left for it each tile has parts of its own, which begin at the same steps in all tiles.
+TEST(work_order, a_few_tiles_have_equal_parts) {
+  for (const std::uint32_t tiles : {132u * 3 + 66, 132u * 3 + 40, 132u * 3 + 10, 65u, 33u}) {
+    const work_order w = make_work_order(row_of(tiles), 132, 65, true);
+    ASSERT_EQ(w.streamed, tiles % 132);
+    ASSERT_EQ(w.cutters % w.streamed, 0u);
+    const std::uint32_t parts = w.cutters / w.streamed;
+    EXPECT_GE(parts, 2u);
+    EXPECT_LE(parts, 4u);
+    for (std::uint32_t worker = 0; worker < w.cutters; ++worker) {
+      const auto place = w.begin(worker);
+      EXPECT_EQ(place.at % 65, worker % parts * 65 / parts);
+      EXPECT_LE(place.end - place.at, 65 / parts + 1);
+    }
+    for (std::uint32_t worker = w.cutters; worker < w.workers; ++worker) EXPECT_EQ(w.begin(worker).end, 0u);
+  }
+}
+
+TEST(work_order, tiles_beyond_whole_waves_are_streamed) {
   EXPECT_EQ(make_work_order(row_of(132 * 3), 132, 64, true).streamed, 0u);
-  EXPECT_EQ(make_work_order(row_of(132 * 3 + 10), 132, 64, true).streamed, 142u);
+  EXPECT_EQ(make_work_order(row_of(132 * 3 + 10), 132, 64, true).streamed, 10u);
+  EXPECT_EQ(make_work_order(row_of(132 * 3 + 100), 132, 64, true).streamed, 232u);
   EXPECT_EQ(make_work_order(row_of(10), 132, 64, true).streamed, 10u);
 }
 
@@ -104,7 +124,7 @@ TEST(work_order, no_worker_of_a_ribbon_gets_fewer_than_four_steps) {
   for (std::uint32_t tiles = 1; tiles < 132; ++tiles)
     for (const std::uint32_t steps : {4u, 5u, 16u, 64u}) {
       const work_order w = make_work_order(row_of(tiles), 132, steps, true);
-      for (std::uint32_t worker = 0; w.streamed != 0 && worker < w.workers; ++worker) {
+      for (std::uint32_t worker = 0; w.streamed != 0 && worker < w.cutters; ++worker) {
         const auto place = w.begin(worker);
         ASSERT_GE(place.end - place.at, 4u) << tiles << " tiles of " << steps << " steps";
       }

@@ -4,7 +4,9 @@
 ///
 /// Tiles that fill whole waves are one segment each. What is left over, less than two tiles a worker, may be cut evenly
 /// along the steps of all these tiles, as one long ribbon (stream-K: Osama et al., 2023, arXiv 2301.03598): every
-/// worker then has the same number of steps, and a tile has one or more parts, computed by neighbouring workers.
+/// worker then has the same number of steps, and a tile has one or more parts, computed by neighbouring workers. Where
+/// two to four workers are there for each tile left over, each tile is cut into as many equal parts: the parts of
+/// neighbouring tiles are then at the same place of K at the same time, and share operands in the L2.
 #include <cstdint>
 
 #include <kiln/schedule/tile_order.hpp>
@@ -25,13 +27,14 @@ struct work_order {
   /// The last tiles of the order, cut evenly over the workers; 0: none. Their steps together are fewer than 2^32. They
   /// come last because workers that are in different places of K share less in the L2.
   std::uint32_t streamed;
+  std::uint32_t cutters;   ///< the first so many workers share the streamed tiles
 
   /// Worker that has step `x` of the ribbon of all streamed tiles.
   KILN_FN constexpr std::uint32_t owner_of(std::uint32_t x) const {
-    return static_cast<std::uint32_t>(((static_cast<std::uint64_t>(x) + 1) * workers - 1) / (streamed * steps));
+    return static_cast<std::uint32_t>(((static_cast<std::uint64_t>(x) + 1) * cutters - 1) / (streamed * steps));
   }
   KILN_FN constexpr std::uint32_t ribbon_begin(std::uint32_t worker) const {
-    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(worker) * (streamed * steps) / workers);
+    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(worker) * (streamed * steps) / cutters);
   }
   KILN_FN constexpr std::uint32_t whole() const { return tiles.count() - streamed; }
 
@@ -41,7 +44,8 @@ struct work_order {
     std::uint32_t at, end;    // of the ribbon
   };
   KILN_FN constexpr cursor begin(std::uint32_t worker) const {
-    if (streamed == 0) return {worker, 0, 0};  // without the long divisions, which a kernel waits for before all else
+    // Without the long divisions, which a kernel waits for before all else.
+    if (streamed == 0 || worker >= cutters) return {worker, 0, 0};
     return {worker, ribbon_begin(worker), ribbon_begin(worker + 1)};
   }
 
@@ -68,17 +72,21 @@ struct work_order {
   }
 };
 
-/// Work for at most `workers`, with what does not fill a wave of whole tiles cut evenly if `stream` asks for it.
-/// Streamed are the tiles beyond the last whole wave and, so that parts are long, those of that wave too. No worker
-/// gets fewer than four steps of a ribbon: parts would cost more than they save.
+/// Work for at most `workers`, with what does not fill a wave of whole tiles cut if `stream` asks for it: into equal
+/// parts where there are two workers or more for each tile, and the parts leave few of them idle; else as a ribbon,
+/// which the tiles of the last whole wave are part of, so that parts are long. No part of a tile has fewer than four
+/// steps: it would cost more than it saves.
 constexpr work_order make_work_order(const tile_order& tiles, std::uint32_t workers, std::uint32_t steps, bool stream) {
-  constexpr std::uint32_t fewest = 4;
+  constexpr std::uint32_t fewest = 4, most_parts = 4;
   const std::uint32_t count = tiles.count(), rest = count % workers;
-  if (!stream || rest == 0 || steps < 2) return {tiles, min_of(count, workers), steps, 0};
-  if (count > workers) return {tiles, workers, steps, rest + workers};
+  if (!stream || rest == 0 || steps < 2) return {tiles, min_of(count, workers), steps, 0, 0};
+  const std::uint32_t parts = min_of(min_of(workers / rest, steps / fewest), most_parts);
+  if (parts >= 2 && (count > workers || 6 * rest * parts >= 5 * workers))
+    return {tiles, count > workers ? workers : rest * parts, steps, rest, rest * parts};
+  if (count > workers) return {tiles, workers, steps, rest + workers, workers};
   const std::uint64_t enough = static_cast<std::uint64_t>(count) * steps / fewest;
   const std::uint32_t used = enough < workers ? max_of(count, static_cast<std::uint32_t>(enough)) : workers;
-  return {tiles, used, steps, used == count ? 0 : count};
+  return {tiles, used, steps, used == count ? 0 : count, used};
 }
 
 }  // namespace kiln

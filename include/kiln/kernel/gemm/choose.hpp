@@ -74,7 +74,7 @@ constexpr double plain_cycles(const gemm_extents& e, const configuration_facts& 
   return static_cast<double>(full) * (tile * c.resident + c.overhead) + last;
 }
 
-/// With the tiles beyond the last whole wave cut evenly: no worker waits for another, but sums travel.
+/// With the tiles beyond the last whole wave cut: no worker waits for another, but sums travel.
 constexpr double streamed_cycles(const gemm_extents& e, const configuration_facts& c, int multiprocessors) {
   const auto tiles = static_cast<std::uint32_t>(tiles_of(e, c));
   const auto steps = static_cast<std::uint32_t>(ceil_div<index_t>(e.k, c.tile_k));
@@ -82,7 +82,7 @@ constexpr double streamed_cycles(const gemm_extents& e, const configuration_fact
                                        static_cast<std::uint32_t>(max_of(multiprocessors / c.cluster, 1)), steps, true);
   if (w.streamed == 0) return plain_cycles(e, c, multiprocessors);
   const double step = step_cycles(e, c);
-  const double ribbon = static_cast<double>(w.streamed) * steps / w.workers;
+  const double ribbon = static_cast<double>(w.streamed) * steps / w.cutters;
   const double parts = ribbon < steps ? static_cast<double>(steps) / ribbon : 2;
   const double whole = static_cast<double>((tiles - w.streamed) / w.workers);
   // Measured: workers out of step in K read a fifth more from beyond the L2, and counting the parts costs about 8 us.
