@@ -52,8 +52,8 @@ status outcome(const Reports& reports) {
 template <class Shadow>
 class block_checked_by final : public watcher, private actor_names {
  public:
-  block_checked_by(std::size_t shared_bytes, int threads)
-      : memory_(shared_bytes), shadow_(threads, 1, shared_bytes, *this, reports_), before_(watching) {
+  block_checked_by(std::size_t shared_bytes, int thread_count)
+      : memory_(shared_bytes), shadow_(thread_count, 1, shared_bytes, *this, reports_), before_(watching) {
     watching = this;
   }
   block_checked_by(const block_checked_by&) = delete;
