@@ -26,7 +26,9 @@
 
 namespace kiln::test {
 
-#if defined(__CUDACC__)
+#if defined(KILN_TEST_DEVICE_ALONE)  // see tests/device/CMakeLists.txt
+using executors = ::testing::Types<kiln::device>;
+#elif defined(__CUDACC__)
 using executors = ::testing::Types<kiln::host_executor, kiln::device>;
 #else
 using executors = ::testing::Types<kiln::host_executor>;
