@@ -53,7 +53,8 @@ constexpr std::uint32_t best_band(const band_problem& p) {
     const double high = static_cast<double>(band) * p.tile_m, wide = static_cast<double>(p.cols) * p.tile_n;
     const bool stays = high * static_cast<double>(p.row_bytes) <= static_cast<double>(p.cache_bytes) * 5 / 16;
     const double of_wave = high + min_of(static_cast<double>(ceil_div(p.resident, band)) * p.tile_n, wide);
-    const double read = stays ? static_cast<double>(p.rows) * p.tile_m + wide * ceil_div(p.rows, band) : waves * of_wave;
+    const double of_bands = static_cast<double>(p.rows) * p.tile_m + wide * ceil_div(p.rows, band);
+    const double read = stays ? of_bands : waves * of_wave;
     const double judged = p.rows % band == 0 ? read : read * 9 / 8;
     if (band == 1 || judged < fewest) fewest = judged, best = band;
   }

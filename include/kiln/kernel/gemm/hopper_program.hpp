@@ -190,7 +190,8 @@ struct hopper_program {
   /// Has the L2 fetch the boxes of a step.
   template <class Thread>
   KILN_FN static void prefetch(Thread thread, const parameters& p, tile_index t, int step, int rank) {
-    boxes_of_a<false>(p, maps_of(p, t, rank), t, step, rank, [&](int, int first, int second, int batch, const auto& map) {
+    const maps_of_a maps = maps_of(p, t, rank);
+    boxes_of_a<false>(p, maps, t, step, rank, [&](int, int first, int second, int batch, const auto& map) {
       sm90::tma_prefetch_box(thread, map, first, second, batch);
     });
     boxes_of_b(p, t, step, rank, [&](int q, int, int first, int second, int batch) {
