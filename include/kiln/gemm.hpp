@@ -69,11 +69,15 @@ auto gemm_arguments_of(const A& a, const B& b, const Sinks&... sinks) {
   const auto b3 = operand_of(first_of(b), batch);
   using a_view = std::remove_const_t<decltype(a3)>;
   using b_view = std::remove_const_t<decltype(b3)>;
-  gemm_arguments<a_view, b_view, is_dual<B> ? 2 : 1, Sinks...> p{};
-  p.a = a3, p.b[0] = b3;
-  if constexpr (is_dual<B>) p.b[1] = operand_of(b.second, batch);
-  p.sinks = bundle_of(sinks...);
-  p.m = a3.extents[1], p.k = a3.extents[2], p.n = b3.extents[2], p.batch = batch;
+  // Initialised as a whole: functors of sinks need no default constructor, and no assignment.
+  const auto made = [&](const auto&... bs) -> gemm_arguments<a_view, b_view, sizeof...(bs), Sinks...> {
+    return {a3,    {bs...}, bundle_of(sinks...), a3.extents[1], b3.extents[2], a3.extents[2],
+            batch, false,   false,               0,             {}};
+  };
+  auto p = [&] {
+    if constexpr (is_dual<B>) return made(b3, operand_of(b.second, batch));
+    else return made(b3);
+  }();
   p.sinks.each([&](const auto& sink, auto number) {
     if constexpr (!std::remove_cvref_t<decltype(sink)>::reduces)
       if (sink.template vectors<8>()) p.vector_sinks |= 1u << decltype(number)::value;
@@ -113,8 +117,9 @@ struct gemm_types {
 /// Stands for a plan whose types are wrong; the compiler has said how.
 struct no_plan {
   static status state() { return {}; }
-  template <class Executor>
-  static status run(const Executor&) {
+  static std::size_t workspace_size() { return 0; }
+  template <class... X>
+  static status run(const X&...) {
     return {};
   }
 };
@@ -137,15 +142,27 @@ auto plan_gemm(const A& a, const B& b, const Sinks&... sinks) {
   if constexpr (types::first == gemm_mistake::none) return detail::make_plan<Config>(a, b, sinks...);
   else return detail::no_plan{};
 }
+template <class... Any>
+detail::no_plan plan_gemm(...) {
+  static_assert(detail::never<Any...>,
+                "plan_gemm takes (a, b, sinks...), as plan_gemm(a, b, store(d, acc)); run(executor) comes behind it");
+  return {};
+}
 
 /// Plans and runs in one call.
-template <class Config = automatic, class Executor, class A, class B, class... Sinks>
-  requires(executor<Executor> || is_tensor_v<Executor> || is_tensor_v<A>)  // without an executor it says so
+template <class Config = automatic, executor Executor, class A, class B, class... Sinks>
 status gemm(const Executor& ex, const A& a, const B& b, const Sinks&... sinks) {
-  using types = detail::gemm_types<Config, typename detail::memory_of<Executor>::type, A, B, Sinks...>;
+  using types = detail::gemm_types<Config, typename Executor::space, A, B, Sinks...>;
   static_assert(detail::sound_gemm<types::first>::value && (types::template check_of<Sinks>::value && ...));
   if constexpr (types::first == gemm_mistake::none) return detail::make_plan<Config>(a, b, sinks...).run(ex);
   else return {};
+}
+template <class... Any>
+status gemm(...) {
+  static_assert(detail::never<Any...>,
+                "gemm takes (executor, a, b, sinks...), the executor being host or device(stream): "
+                "gemm(host, a, b, store(d, acc)); a configuration goes in front: gemm<config<...>>(...)");
+  return {};
 }
 
 }  // namespace kiln

@@ -3,7 +3,7 @@
 ///
 ///     std::vector problems{gemm_problem(a0, b0, store(d0, acc + per_column(bias0))),
 ///                          gemm_problem(a1, b1, store(d1, acc + per_column(bias1)))};
-///     status s = gemm_grouped(device(stream, workspace), problems);
+///     status s = gemm_grouped(device(stream, workspace), problems);  // or {problem, ...}, or a pointer and a count
 ///
 /// Each problem is what one call of `gemm` takes: operands, also batched or `dual`, any strides and alignment, any
 /// sinks with views of its own. All problems of a list have the same types, and so the same layouts and epilogue;
@@ -36,6 +36,16 @@ inline constexpr bool is_grouped_problem<grouped_problem<Arguments>> = true;
 template <class L>
 inline constexpr bool is_list = requires(const L& list) { list.data(), list.size(); };
 
+/// Whether a call passes a list, or a pointer and a count, behind an executor. What does not is told by an overload for
+/// the rest; it cannot be an ellipsis, for that takes no std::vector.
+template <class... X>
+inline constexpr bool is_grouped_call = false;
+template <class E, class List>
+inline constexpr bool is_grouped_call<E, List> = executor<E> && is_list<List>;
+template <class E, class P, class Count>
+inline constexpr bool is_grouped_call<E, P, Count> =
+    executor<E> && std::is_pointer_v<std::decay_t<P>> && std::is_convertible_v<Count, index_t>;
+
 template <class Config, class Problem, class Space>
 constexpr gemm_mistake mistake_of_list() {
   if constexpr (std::is_same_v<Problem, no_plan>) return gemm_mistake::reported;
@@ -64,6 +74,13 @@ auto gemm_problem(const A& a, const B& b, const Sinks&... sinks) {
     return detail::no_plan{};
   }
 }
+template <class... Any>
+detail::no_plan gemm_problem(...) {
+  static_assert(detail::never<Any...>,
+                "gemm_problem takes (a, b, sinks...), as gemm_problem(a, b, store(d, acc)); executor and config<...> "
+                "go to gemm_grouped");
+  return {};
+}
 
 /// Checks a list and chooses the configuration; `run` it as often as you like while the views stay valid.
 template <class Config = automatic, class Problem>
@@ -80,10 +97,21 @@ auto plan_gemm_grouped(const Problem* problems, index_t count) {
   else return detail::no_plan{};
 }
 template <class Config = automatic, class List>
+  requires detail::is_list<List>
 auto plan_gemm_grouped(const List& list) {
-  static_assert(detail::sound_gemm<detail::is_list<List> ? gemm_mistake::none : gemm_mistake::not_a_list>::value);
-  if constexpr (detail::is_list<List>) return plan_gemm_grouped<Config>(list.data(), static_cast<index_t>(list.size()));
-  else return detail::no_plan{};
+  return plan_gemm_grouped<Config>(list.data(), static_cast<index_t>(list.size()));
+}
+template <class Config = automatic, class Problem>
+auto plan_gemm_grouped(std::initializer_list<Problem> list) {
+  return plan_gemm_grouped<Config>(list.begin(), static_cast<index_t>(list.size()));
+}
+template <class Any = void, class... X>
+  requires(!detail::is_grouped_call<host_executor, X...>)
+detail::no_plan plan_gemm_grouped(const X&...) {
+  static_assert(detail::never<Any>,
+                "plan_gemm_grouped takes a list of what gemm_problem(...) makes, or a pointer to them and a count; "
+                "run(executor) comes behind it");
+  return {};
 }
 
 /// Plans and runs in one call.
@@ -96,10 +124,21 @@ status gemm_grouped(const Executor& ex, const Problem* problems, index_t count) 
   else return {};
 }
 template <class Config = automatic, executor Executor, class List>
+  requires detail::is_list<List>
 status gemm_grouped(const Executor& ex, const List& list) {
-  static_assert(detail::sound_gemm<detail::is_list<List> ? gemm_mistake::none : gemm_mistake::not_a_list>::value);
-  if constexpr (detail::is_list<List>) return gemm_grouped<Config>(ex, list.data(), static_cast<index_t>(list.size()));
-  else return {};
+  return gemm_grouped<Config>(ex, list.data(), static_cast<index_t>(list.size()));
+}
+template <class Config = automatic, executor Executor, class Problem>
+status gemm_grouped(const Executor& ex, std::initializer_list<Problem> list) {
+  return gemm_grouped<Config>(ex, list.begin(), static_cast<index_t>(list.size()));
+}
+template <class Any = void, class... X>
+  requires(!detail::is_grouped_call<X...>)
+status gemm_grouped(const X&...) {
+  static_assert(detail::never<Any>,
+                "gemm_grouped takes (executor, list), or (executor, pointer, count), of what gemm_problem(...) makes: "
+                "gemm_grouped(host, std::vector{gemm_problem(a, b, store(d, acc)), ...})");
+  return {};
 }
 
 }  // namespace kiln

@@ -1,4 +1,4 @@
-// expect: gemm_grouped: the problems are a list, such as a std::vector of them, or a pointer and a count
+// expect: gemm_grouped takes (executor, list), or (executor, pointer, count), of what gemm_problem(...) makes
 #include <array>
 
 #include <kiln/gemm_grouped.hpp>

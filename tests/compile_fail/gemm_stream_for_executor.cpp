@@ -1,4 +1,4 @@
-// expect: gemm: the first argument is an executor: host, or device(stream)
+// expect: gemm takes (executor, a, b, sinks...), the executor being host or device(stream)
 // expect: kiln::device needs CUDA: compile this file with nvcc, as a .cu file
 #include <kiln/gemm.hpp>
 

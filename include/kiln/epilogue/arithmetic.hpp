@@ -93,10 +93,7 @@ struct rounding : pointwise {
 };
 
 template <class L, class R>
-concept operands = is_node_v<L> || is_node_v<R>;
-/// A function of one value takes a view, too, so that `apply_op` says how tensors are read.
-template <class X>
-concept node_or_view = is_node_v<X> || is_tensor_v<X>;
+concept operands = node_or_view<L> || node_or_view<R>;
 
 }  // namespace detail
 
@@ -114,7 +111,7 @@ template <class L, class R>
 requires detail::operands<L, R>
 constexpr auto operator/(const L& x, const R& y) { return apply_op(detail::quotient{}, x, y); }
 template <class X>
-requires is_node_v<X>
+requires detail::node_or_view<X>
 constexpr auto operator-(const X& x) { return apply_op(detail::negative{}, x); }
 
 /// Of two values; NaN if one is NaN. The overloads for one type keep std's templates from being the better match.
@@ -122,14 +119,18 @@ template <class L, class R>
 requires detail::operands<L, R>
 constexpr auto(min)(const L& x, const R& y) { return apply_op(detail::smaller{}, x, y); }
 template <class X>
-requires is_node_v<X>
+requires detail::node_or_view<X>
 constexpr auto(min)(const X& x, const X& y) { return apply_op(detail::smaller{}, x, y); }
+template <class... Any>
+detail::no_function<detail::smaller, Any...>(min)(...);
 template <class L, class R>
 requires detail::operands<L, R>
 constexpr auto(max)(const L& x, const R& y) { return apply_op(detail::larger{}, x, y); }
 template <class X>
-requires is_node_v<X>
+requires detail::node_or_view<X>
 constexpr auto(max)(const X& x, const X& y) { return apply_op(detail::larger{}, x, y); }
+template <class... Any>
+detail::no_function<detail::larger, Any...>(max)(...);
 
 /// x between low and high, which are numbers or nodes; NaN stays NaN.
 template <class X, class Low, class High>
@@ -137,6 +138,8 @@ requires detail::node_or_view<X>
 constexpr auto clamp(const X& x, const Low& low, const High& high) {
   return apply_op(detail::smaller{}, apply_op(detail::larger{}, x, low), high);
 }
+template <class... Any>
+detail::no_function<detail::larger, detail::smaller, Any...> clamp(...);
 
 /// Rounds half to even, clamps to the range, NaN to 0: the one way from a float expression into an int32 tensor.
 template <class To, class X>
@@ -146,10 +149,14 @@ constexpr auto round_to(const X& x) {
                 "round_to<To>: To is std::int32_t; narrower types are rounded to when stored");
   return apply_op(detail::rounding<std::int32_t>{}, x);
 }
+template <class... Any>
+detail::no_function<detail::rounding<std::int32_t>, Any...> round_to(...);
 
 /// An integer value as a float, rounded beyond 2^24; a float as it is.
 template <class X>
 requires detail::node_or_view<X>
 constexpr auto as_float(const X& x) { return apply_op(detail::rounding<float>{}, x); }
+template <class... Any>
+detail::no_function<detail::rounding<float>, Any...> as_float(...);
 
 }  // namespace kiln

@@ -57,11 +57,11 @@ struct axpby_node : node {
 /// NaN.
 template <class Alpha, class X, class Beta, class V>
 constexpr auto axpby(const Alpha& alpha, const X& x, const Beta& beta, const V& c) {
-  static_assert(is_scalar_v<Alpha> && is_scalar_v<Beta>,
-                "axpby(alpha, x, beta, c): alpha and beta are numbers of at most 32 bits");
-  static_assert(is_node_v<X>, "axpby(alpha, x, beta, c): x is an expression, such as acc");
-  static_assert(is_tensor_v<V>, "axpby(alpha, x, beta, c): c is a view of the result's shape");
-  if constexpr (is_scalar_v<Alpha> && is_scalar_v<Beta> && is_node_v<X> && is_tensor_v<V>) {
+  constexpr bool scaled = is_scalar_v<Alpha> && is_scalar_v<Beta>, valued = is_node_v<X>, viewed = is_tensor_v<V>;
+  static_assert(scaled, "axpby(alpha, x, beta, c): alpha and beta are numbers of at most 32 bits");
+  static_assert(!scaled || valued, "axpby(alpha, x, beta, c): x is an expression, such as acc");
+  static_assert(!scaled || !valued || viewed, "axpby(alpha, x, beta, c): c is a view of the result's shape");
+  if constexpr (scaled && valued && viewed) {
     using a = decltype(detail::as_node(alpha).number);
     using b = decltype(detail::as_node(beta).number);
     const auto leaf = elem(c);
@@ -71,5 +71,7 @@ constexpr auto axpby(const Alpha& alpha, const X& x, const Beta& beta, const V& 
     return constant_node<float>{};
   }
 }
+template <class... Any>
+detail::no_function<detail::times, detail::plus, Any...> axpby(...);
 
 }  // namespace kiln

@@ -52,12 +52,14 @@ std::string text_of(const operation<Op, E...>& o) {
   o.operands.each([&](const auto& e, auto number) { parts[decltype(number)::value] = text_of(e); });
   std::string label = "map";
   if constexpr (requires { Op::label; }) label = Op::label;
-  if (sizeof...(E) == 2 && label.size() == 1) {
-    const char op = label[0];
-    const bool tight = op == '*' || op == '/';
-    if (tight && has_operator(parts[0], "+-")) parts[0] = "(" + parts[0] + ")";
-    if (has_operator(parts[1], op == '/' ? "+-*/" : op == '+' ? "" : "+-")) parts[1] = "(" + parts[1] + ")";
-    return parts[0] + " " + label + " " + parts[1];
+  if constexpr (sizeof...(E) == 2) {
+    if (label.size() == 1) {
+      const char op = label[0];
+      const bool tight = op == '*' || op == '/';
+      if (tight && has_operator(parts[0], "+-")) parts[0] = "(" + parts[0] + ")";
+      if (has_operator(parts[1], op == '/' ? "+-*/" : op == '+' ? "" : "+-")) parts[1] = "(" + parts[1] + ")";
+      return parts[0] + " " + label + " " + parts[1];
+    }
   }
   std::string all = label + "(";
   for (const auto& p : parts) all += (&p == parts ? "" : ", ") + p;

@@ -83,4 +83,20 @@ template <class X>
 requires detail::node_or_view<X>
 constexpr auto tanh(const X& x) { return apply_op(detail::tanh_op{}, x); }
 
+// Of what is no expression.
+template <class... Any>
+detail::no_function<detail::relu_op, Any...> relu(...);
+template <class... Any>
+detail::no_function<detail::leaky_relu_op, Any...> leaky_relu(...);
+template <class... Any>
+detail::no_function<detail::gelu_op, Any...> gelu(...);
+template <class... Any>
+detail::no_function<detail::gelu_tanh_op, Any...> gelu_tanh(...);
+template <class... Any>
+detail::no_function<detail::silu_op, Any...> silu(...);
+template <class... Any>
+detail::no_function<detail::sigmoid_op, Any...> sigmoid(...);
+template <class... Any>
+detail::no_function<detail::tanh_op, Any...> tanh(...);
+
 }  // namespace kiln

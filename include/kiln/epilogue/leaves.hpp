@@ -3,6 +3,7 @@
 #include <kiln/epilogue/access.hpp>
 #include <kiln/epilogue/place.hpp>
 #include <kiln/view/alignment.hpp>
+#include <kiln/view/sound.hpp>
 #include <kiln/view/tensor.hpp>
 
 namespace kiln {
@@ -113,6 +114,14 @@ constexpr auto as_batch_of_vectors(const tensor<T, R, S, U>& v, along a, index_t
   return t;
 }
 
+/// The extent of the batch axis, which comes first, of what a leaf reads. Behind it come `axes`.
+inline status check_batches(index_t seen, index_t batch, const char* name, const char* where, const char* axes) {
+  if (seen == 1 || seen == batch) return {};
+  const std::string needed = batch == 1 ? "1" : "1 or " + std::to_string(batch);
+  return fail(errc::bad_shape, "`", name, "` in `", where, "` has ", seen, " batches, needs ", needed, " (it reads [",
+              axes, "] or [batch, ", axes, "]; a matrix is read by elem)");
+}
+
 #if defined(KILN_DEBUG)
 /// Aborts with the view's name if element `at` is outside.
 template <class View, class... I>
@@ -165,6 +174,7 @@ struct broadcast_node : node {
   }
   status check(index_t batch, index_t m, index_t n, const char* where) const {
     constexpr const char* name = detail::name_of(Along);
+    KILN_TRY(detail::check_batches(view.extent(0), batch, name, where, "values"));
     const index_t needed = Along == detail::along::rows ? m : Along == detail::along::columns ? n : 1;
     if (view.extent(1) != needed || other != 1) {
       if constexpr (Along == detail::along::nothing)
@@ -177,9 +187,6 @@ struct broadcast_node : node {
         return fail(errc::bad_shape, "`", name, "` in `", where, "` has ", view.extent(1), " values, needs ", needed,
                     " (the ", Along == detail::along::rows ? "rows" : "columns", " of the result)");
     }
-    if (view.extent(0) != 1 && view.extent(0) != batch)
-      return fail(errc::bad_shape, "`", name, "` in `", where, "` has ", view.extent(0), " batches, needs 1 or ",
-                  batch);
     if (view.data == nullptr && batch * m * n != 0)
       return fail(errc::null_pointer, "`", name, "` in `", where, "` is null, needs ", needed, " values");
     return check_element_alignment(view, std::string("`") + name + "` in `" + where + "`");
@@ -217,12 +224,10 @@ struct element_node : node {
     if (view.extent(1) != m || view.extent(2) != n)
       return fail(errc::bad_shape, "`", name, "` in `", where, "` is ", view.extent(1), " x ", view.extent(2),
                   ", needs ", m, " x ", n, " (the result's shape); per_row and per_column read vectors");
-    if (view.extent(0) != 1 && view.extent(0) != batch)
-      return fail(errc::bad_shape, "`", name, "` in `", where, "` has ", view.extent(0), " batches, needs 1 or ",
-                  batch);
+    KILN_TRY(detail::check_batches(view.extent(0), batch, name, where, "rows, columns"));
     if (view.data == nullptr && batch * m * n != 0)
       return fail(errc::null_pointer, "`", name, "` in `", where, "` is null, needs ", m, " x ", n, " elements");
-    return check_element_alignment(view, std::string("`elem` in `") + where + "`");
+    return check_element_alignment(view, std::string("`") + name + "` in `" + where + "`");
   }
   template <class F>
   void each_tensor(F&& f) const {
@@ -231,6 +236,12 @@ struct element_node : node {
 };
 
 namespace detail {
+
+/// What stands for a leaf that is not made of one view.
+template <class... Any>
+struct no_leaf : constant_node<float> {
+  static_assert(never<Any...>, "per_row, per_column, per_tensor and elem take one view: per_column(host_view(p, n))");
+};
 
 template <along Along, class V>
 constexpr auto broadcast_leaf(const V& v) {
@@ -252,12 +263,16 @@ template <class V>
 constexpr auto per_row(const V& v) {
   return detail::broadcast_leaf<detail::along::rows>(v);
 }
+template <class... Any>
+detail::no_leaf<Any...> per_row(...);
 
 /// v[col], or v[batch, col]: a vector with a value for each column; (1, N) and (1, 1, N) will do.
 template <class V>
 constexpr auto per_column(const V& v) {
   return detail::broadcast_leaf<detail::along::columns>(v);
 }
+template <class... Any>
+detail::no_leaf<Any...> per_column(...);
 
 /// v[0]: one value in memory, as for a scale that a kernel before has computed.
 template <class V>
@@ -266,6 +281,8 @@ constexpr auto per_tensor(const V& v) {
     static_assert(V::rank == 1, "per_tensor reads one value: a view of rank 1 and length 1");
   return detail::broadcast_leaf<detail::along::nothing>(v);
 }
+template <class... Any>
+detail::no_leaf<Any...> per_tensor(...);
 
 /// t[row, col], or t[batch, row, col]. Any strides, also 0. `elem<T>(t)` also says which element type is expected.
 template <class T = void, class V>
@@ -281,5 +298,7 @@ constexpr auto elem(const V& t) {
     return constant_node<float>{};
   }
 }
+template <class... Any>
+detail::no_leaf<Any...> elem(...);
 
 }  // namespace kiln

@@ -1,6 +1,7 @@
 #pragma once
 /// Functors of one's own as nodes.
 #include <kiln/epilogue/operation.hpp>
+#include <string_view>
 
 namespace kiln {
 
@@ -15,6 +16,17 @@ inline constexpr bool is_device_lambda_v =
 #else
     false;
 #endif
+
+/// A lambda that is not marked for the device, which nvcc takes for no kernel, nor for a function of both. That a type
+/// is a lambda's is told by its name alone, as nvcc's front end spells it.
+template <class F>
+constexpr bool is_plain_lambda() {
+#if defined(__CUDACC__)
+  if constexpr (!is_device_lambda_v<F> && !__nv_is_extended_host_device_lambda_closure_type(F))
+    return std::string_view(__PRETTY_FUNCTION__).find("F = lambda [") != std::string_view::npos;
+#endif
+  return false;
+}
 
 /// How a functor is called on Count floats: with them alone if it can be, else with the coordinates behind them.
 template <class F, int Count, class... Floats>
@@ -56,13 +68,14 @@ struct functor_op {
   using result = std::conditional_t<std::is_same_v<typename call<V...>::type, std::int32_t>, std::int32_t, float>;
   template <class... V>
   static constexpr mistake mistakes() {
-    return !call<V...>::plain && !call<V...>::with_coord             ? mistake::functor_signature
+    return is_plain_lambda<F>() || (!call<V...>::plain && !call<V...>::with_coord) ? mistake::functor_signature
            : std::is_convertible_v<typename call<V...>::type, float> ? mistake::none
                                                                      : mistake::functor_result;
   }
   template <class Space>
   static constexpr bool runs_in() {
-    return !is_device_lambda_v<F> || std::is_same_v<Space, device_space>;
+    // A pointer would call the host's code.
+    return std::is_same_v<Space, device_space> ? !std::is_pointer_v<F> : !is_device_lambda_v<F>;
   }
 
   // Floats, and perhaps coordinates behind them.
@@ -103,8 +116,10 @@ struct functor_op {
 /// Where the file is compiled with --extended-lambda, it may be a `__device__` lambda (device alone) or a `__host__
 /// __device__` one. Beside `using namespace std` and <map>, write kiln::map.
 template <class F, class... X>
-requires(is_node_v<X> || ...) constexpr auto map(const F& f, const X&... x) {
-  return apply_op(detail::functor_op<F>{f}, x...);
+requires(!is_node_v<F> && (detail::node_or_view<X> || ...)) constexpr auto map(const F& f, const X&... x) {
+  return apply_op(detail::functor_op<std::decay_t<F>>{f}, x...);
 }
+template <class... Any>
+detail::no_function<detail::functor_op<void>, Any...> map(...);
 
 }  // namespace kiln

@@ -133,7 +133,27 @@ constexpr auto apply_op(const Op& op, const X&... x) {
                 "an operand of an epilogue expression is a node or a number of at most 32 bits; tensors are read "
                 "through elem(view), "
                 "per_row(view), per_column(view) or per_tensor(view)");
-  return detail::make_operation(op, detail::as_node(x)...);
+  if constexpr ((is_operand_v<X> && ...)) return detail::make_operation(op, detail::as_node(x)...);
+  else return constant_node<float>{};
 }
+
+namespace detail {
+
+/// What stands for a function of an expression that got none, or not what goes with it. Each function has an overload
+/// with an ellipsis that gives it, than which every other is better, std's and the user's, too. `Op` tells them apart,
+/// for a compiler reports a type once.
+template <class Op, class... Any>
+struct no_function : constant_node<float> {
+  static_assert(never<Op, Any...>,
+                "a function of an epilogue takes an expression: gelu(acc), leaky_relu(acc, 0.1f), max(acc, 0), "
+                "clamp(acc, 0, 6), round_to<std::int32_t>(acc), map(functor, acc), axpby(alpha, acc, beta, view); "
+                "numbers take activation::gelu(x)");
+};
+
+/// A function of one value takes a view, too, so that `apply_op` says how tensors are read.
+template <class X>
+concept node_or_view = is_node_v<X> || is_tensor_v<X>;
+
+}  // namespace detail
 
 }  // namespace kiln

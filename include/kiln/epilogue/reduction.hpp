@@ -12,7 +12,6 @@ enum class reduced_axis { columns, rows };
 
 template <reduction Op, reduced_axis Over, class View, class E>
 struct reduction_sink : sink {
-  static_assert(Op != reduction::mean, "a sink folds a sum: scale it by 1/n for a mean");
   View view;  ///< [batch, m] or [batch, n]
   E expr;
   using element = typename View::element;
@@ -106,9 +105,11 @@ namespace detail {
 
 template <reduction Op, reduced_axis Over, class V, class E>
 constexpr auto reduction_into(const V& view, const E& expr) {
-  static_assert(is_tensor_v<V>, "reduce_rows and reduce_columns write a view: host_view(p, n) or device_view(p, n)");
-  static_assert(is_operand_v<E>, "reduce_rows and reduce_columns reduce an expression, such as acc");
-  if constexpr (is_tensor_v<V>) {
+  constexpr bool folds = Op != reduction::mean, viewed = is_tensor_v<V>, valued = is_operand_v<E>;
+  static_assert(folds, "a sink folds a sum: scale it by 1/n for a mean");
+  static_assert(viewed, "reduce_rows and reduce_columns write a view: host_view(p, n) or device_view(p, n)");
+  static_assert(!viewed || valued, "reduce_rows and reduce_columns reduce an expression, such as acc");
+  if constexpr (folds && viewed && valued) {
     static_assert(V::rank == 1 || V::rank == 2,
                   "reduce_rows and reduce_columns write vectors: views of rank 1, or 2 with a batch axis first");
     static_assert(!std::is_const_v<typename V::element>,
@@ -123,6 +124,14 @@ constexpr auto reduction_into(const V& view, const E& expr) {
   }
 }
 
+template <class... Any>
+constexpr sink no_reduction() {
+  static_assert(never<Any...>,
+                "reduce_rows<op> and reduce_columns<op> take (view, expression), as "
+                "reduce_rows<reduction::sum>(host_view(p, m), acc)");
+  return {};
+}
+
 }  // namespace detail
 
 /// One value for each row, over its columns: `reduce_rows<reduction::amax>(v, expr)`, v of m, or batch x m, elements.
@@ -130,10 +139,14 @@ template <reduction Op, class V, class E>
 constexpr auto reduce_rows(const V& view, const E& expr) {
   return detail::reduction_into<Op, reduced_axis::columns>(view, expr);
 }
+template <reduction = reduction::sum, class... Any>
+constexpr sink reduce_rows(...) { return detail::no_reduction<Any...>(); }
 /// One value for each column, over its rows; v of n, or batch x n, elements.
 template <reduction Op, class V, class E>
 constexpr auto reduce_columns(const V& view, const E& expr) {
   return detail::reduction_into<Op, reduced_axis::rows>(view, expr);
 }
+template <reduction = reduction::sum, class... Any>
+constexpr sink reduce_columns(...) { return detail::no_reduction<Any...>(); }
 
 }  // namespace kiln

@@ -30,8 +30,8 @@ struct sound {
   static_assert(Mistake != mistake::functor_signature,
                 "map(f, x...): f cannot be called; it needs a public, const call operator that is marked KILN_FN and "
                 "takes as many "
-                "floats as there are operands, `float f(float)`, perhaps with a kiln::coord behind them, `float "
-                "f(float, kiln::coord)`");
+                "floats as there are operands, perhaps with a kiln::coord behind them; with nvcc a lambda is marked "
+                "__host__ __device__ and compiled with --extended-lambda");
   static_assert(Mistake != mistake::functor_result, "map(f, x...): f needs to return a float or an int32");
   static_assert(ProductsSuffice, "the epilogue uses acc_<1>, but there is one product: pass dual(b0, b1) as B");
   static_assert(
@@ -41,9 +41,9 @@ struct sound {
       ViewReachable,
       "a sink's view lies in the wrong memory: gemm(host, ...) writes host views, gemm(device(...), ...) device views");
   static_assert(ReadsReachable,
-                "an epilogue reads a view in the wrong memory, or calls a `__device__` lambda on the host: use host "
-                "views with host and "
-                "device views with device(...)");
+                "an epilogue reads a view in the wrong memory, or calls what does not run there (a __device__ "
+                "lambda on the host, a pointer to a function on the device): use host views with host, device views "
+                "with device(...)");
 };
 
 /// A: the accumulators' type, Products: how many of them the program computes, Space: what it reaches.

@@ -1,5 +1,7 @@
 #pragma once
 /// Everything an epilogue is written with, and the checks of a list of sinks.
+#include <kiln/epilogue/operation.hpp>  // first, so that clang's path to its sentences is short
+
 #include <kiln/epilogue/axpby.hpp>
 #include <kiln/epilogue/functions.hpp>
 #include <kiln/epilogue/map.hpp>
@@ -17,37 +19,40 @@ constexpr void require_sinks() {
 
 namespace detail {
 
-template <class Sink>
+template <int, int, class Sink>
 status check_sink_pairs(const Sink&) {
   return {};
 }
-/// A first sink against those behind it. Sinks act from left to right at each place, so a later one must not read what
-/// an earlier one has written.
-template <class First, class Second, class... Rest>
+/// Sink number I against those behind it, from number J on. Sinks act from left to right at each place, so a later one
+/// must not read what an earlier one has written.
+template <int I, int J, class First, class Second, class... Rest>
 status check_sink_pairs(const First& first, const Second& second, const Rest&... rest) {
   if (overlaps(first.view, second.view) != overlap::none)
-    return fail(errc::overlap, "the outputs of two sinks share memory, each needs its own");
+    return fail(errc::overlap, "the outputs of two sinks, ", I, " and ", J, ", share memory, each needs its own");
   status s = check_against_reads(second.view, first.expr, "a sink");
   if (!s.ok()) return s;
   second.expr.each_tensor([&](const auto& read, const char* name) {
     if (s.ok() && overlaps(first.view, read) != overlap::none)
       static_cast<void>(
-          s = fail(errc::overlap, "a sink reads `", name,
-                   "`, which shares memory with the output of a sink before it; put the one that reads first"));
+          s = fail(errc::overlap, "a sink, number ", J, ", reads `", name,
+                   "`, which shares memory with the output of number ", I, "; put the one that reads first"));
   });
   if (!s.ok()) return s;
-  return check_sink_pairs(first, rest...);
+  return check_sink_pairs<I, J + 1>(first, rest...);
 }
 
 }  // namespace detail
 
-inline status check_sinks(index_t, index_t, index_t) { return {}; }
-/// Run-time checks: each sink against the result's extents, and all of them against each other.
-template <class First, class... Rest>
+template <int Number = 0>
+status check_sinks(index_t, index_t, index_t) {
+  return {};
+}
+/// Run-time checks: each sink against the result's extents, and all of them against each other. `Number`: of the first.
+template <int Number = 0, class First, class... Rest>
 status check_sinks(index_t batch, index_t m, index_t n, const First& first, const Rest&... rest) {
   KILN_TRY(first.check(batch, m, n));
-  KILN_TRY(detail::check_sink_pairs(first, rest...));
-  return check_sinks(batch, m, n, rest...);
+  KILN_TRY((detail::check_sink_pairs<Number, Number + 1>(first, rest...)));
+  return check_sinks<Number + 1>(batch, m, n, rest...);
 }
 
 }  // namespace kiln

@@ -78,5 +78,11 @@ constexpr auto store(const V& view, const E& expr) {
     return sink{};
   }
 }
+template <class... Any>
+constexpr sink store(...) {
+  static_assert(detail::never<Any...>,
+                "store takes (view, expression), as store(d, relu(acc)); a second output has a store of its own");
+  return {};
+}
 
 }  // namespace kiln

@@ -4,6 +4,7 @@
 #include <kiln/core/bundle.hpp>
 #include <kiln/schedule/tile_order.hpp>
 #include <kiln/view/reshape.hpp>
+#include <kiln/view/sound.hpp>
 #include <type_traits>
 
 namespace kiln {
@@ -35,6 +36,11 @@ constexpr auto dual(const First& first, const Second& second) {
     return dual_operand<tensor<const typename First::value_type, First::rank, typename First::space, First::unit_axis>>{
         first, second};
   else return no_operand{};
+}
+template <class... Any>
+constexpr no_operand dual(...) {
+  static_assert(detail::never<Any...>, "dual takes two views, as dual(b0, b1)");
+  return {};
 }
 
 /// Which axis of an operand runs along memory.

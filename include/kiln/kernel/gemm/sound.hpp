@@ -15,9 +15,10 @@ namespace kiln {
 enum class gemm_mistake {
   none,
   reported,  ///< by whoever made the argument
-  not_an_executor,
   not_a_config,
   options,
+  option_twice,
+  option_without_use,
   instruction_set,
   one_slot,
   warp_divides,
@@ -47,7 +48,6 @@ enum class gemm_mistake {
   hopper_registers,
   hopper_boxes,
   no_driver,
-  not_a_list,
   not_a_problem,
   grouped_hopper,
 };
@@ -59,12 +59,15 @@ template <gemm_mistake M>
 struct sound_gemm {
   using enum gemm_mistake;
   static constexpr bool value = true;  // first, for clang leaves the class at a failed assertion
-  static_assert(M != not_an_executor, "gemm: the first argument is an executor: host, or device(stream)");
   static_assert(M != not_a_config, "gemm<C>(...): C is a config<...>, automatic_with<fast_accumulation>, or left out");
   static_assert(M != options,
                 "config takes tile<M, N, K>, stages<S>, warp_tile<M, N>, cluster<M, N>, a schedule, an instruction "
                 "set, promoted or "
                 "fast_accumulation, cooperative or ping_pong");
+  static_assert(M != option_twice, "config: an option of one kind is given twice");
+  static_assert(M != option_without_use,
+                "config: cluster<M, N> and ping_pong go with warp_specialized, warp_tile<M, N> with serial and "
+                "multistage, stages<S> not with serial");
   static_assert(M != instruction_set,
                 "config: warp_specialized goes with the sm90 instructions, serial and multistage with simt or sm80");
   static_assert(M != one_slot, "config: a ring needs at least stages<2>");
@@ -120,8 +123,6 @@ struct sound_gemm {
                 "columns or B by rows, 64 of M or N a block");
   static_assert(M != no_driver,
                 "gemm: to run warp_specialized on the host, #include <kiln/arch/host/driver.hpp> before the call");
-  static_assert(M != not_a_list,
-                "gemm_grouped: the problems are a list, such as a std::vector of them, or a pointer and a count");
   static_assert(M != not_a_problem, "gemm_grouped: the list holds what gemm_problem(a, b, sinks...) makes");
   static_assert(M != grouped_hopper,
                 "gemm_grouped: warp_specialized takes one problem a launch; lists take serial or multistage");
@@ -152,23 +153,12 @@ struct first_view<dual_operand<V>> {
   using type = V;
 };
 
-/// The memory that an executor reaches; void for what is none.
-template <class E>
-struct memory_of {
-  using type = void;
-};
-template <executor E>
-struct memory_of<E> {
-  using type = typename E::space;
-};
-
 /// The operands and sinks. `Space` is what the program reaches.
 template <class Space, class A, class B, class... Sinks>
 constexpr gemm_mistake mistake_of_operands() {
   using enum gemm_mistake;
   using b = typename first_view<B>::type;
-  if constexpr (std::is_void_v<Space>) return not_an_executor;
-  else if constexpr (!is_tensor_v<A>) return first_operand;
+  if constexpr (!is_tensor_v<A>) return first_operand;
   else if constexpr (std::is_same_v<B, no_operand>) return reported;
   else if constexpr (!is_tensor_v<b>) return second_operand;
   else if constexpr (A::rank < 2 || A::rank > 3 || b::rank < 2 || b::rank > 3) return rank;
@@ -261,6 +251,22 @@ constexpr gemm_mistake mistake_of_hopper() {
   }
 }
 
+/// Options that would be read past: of a kind that is given already, or that the schedule has no use for.
+template <class... Options>
+constexpr gemm_mistake mistake_of_options(config<Options...> c) {
+  constexpr int tiles = (is_tile<Options> + ... + 0), stages = (is_stages<Options> + ... + 0);
+  constexpr int warps = (is_warp_tile<Options> + ... + 0), clusters = (is_cluster<Options> + ... + 0);
+  constexpr int sums = (is_accumulation<Options> + ... + 0), sharing = (is_sharing<Options> + ... + 0);
+  constexpr int schedules = (is_schedule<Options> + ... + 0), sets = (is_instructions<Options> + ... + 0);
+  if (tiles > 1 || stages > 1 || warps > 1 || clusters > 1 || sums > 1 || sharing > 1 || schedules > 1 || sets > 1)
+    return gemm_mistake::option_twice;
+  using blocks = typename decltype(c)::block_cluster;
+  const bool one_slot = std::is_same_v<typename decltype(c)::schedule, serial>;
+  if (c.hopper ? warps > 0 : c.ping_pong || blocks::m * blocks::n > 1 || (one_slot && stages > 0))
+    return gemm_mistake::option_without_use;
+  return gemm_mistake::none;
+}
+
 template <class Config, class Arguments>
 constexpr gemm_mistake mistake_of_config() {
   using where =
@@ -268,6 +274,7 @@ constexpr gemm_mistake mistake_of_config() {
   if constexpr (is_automatic_v<Config>) return gemm_mistake::none;
   else if constexpr (!is_config_v<Config>) return gemm_mistake::not_a_config;
   else if constexpr (!Config::known) return gemm_mistake::options;
+  else if constexpr (mistake_of_options(Config{}) != gemm_mistake::none) return mistake_of_options(Config{});
   else if constexpr (!Config::matched) return gemm_mistake::instruction_set;
   else if constexpr (!Config::deep) return gemm_mistake::one_slot;
   else if constexpr (!Config::divided) return gemm_mistake::warp_divides;
