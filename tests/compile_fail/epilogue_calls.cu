@@ -31,7 +31,7 @@ int main() {
   leaky_relu(acc);
   clamp(acc, 0);
   axpby(1.0f, acc, 0.5f);
-  kiln::map(acc, half_of{});
+  all(store(d, kiln::map(acc, half_of{})));
   axpby(1.0f, acc, c, 0.5f);
   acc + 0.5f * c;
   c * c;

@@ -120,6 +120,6 @@ requires(!is_node_v<F> && (detail::node_or_view<X> || ...)) constexpr auto map(c
   return apply_op(detail::functor_op<std::decay_t<F>>{f}, x...);
 }
 template <class... Any>
-detail::no_function<detail::functor_op<void>, Any...> map(...);
+detail::no_function<coord, Any...> map(...);
 
 }  // namespace kiln
