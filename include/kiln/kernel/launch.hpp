@@ -47,9 +47,9 @@ inline int device_attribute(cudaDeviceAttr which, int fallback) {
   return value;
 }
 
-/// Lets a kernel have so many bytes of dynamic shared memory a block on the current GPU; up to 48 KB need no asking.
+/// Lets a kernel have so many bytes of dynamic shared memory a block on the current GPU. Up to 48 KB, its static ones
+/// among them, need no asking.
 inline cudaError_t grant_shared_memory(const void* kernel, index_t bytes) {
-  if (bytes <= 48 * 1024) return cudaSuccess;
   return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
 }
 
@@ -93,8 +93,9 @@ status launch(const device& ex, const char* name, void (*kernel)(Parameters...),
   const void* entry = reinterpret_cast<const void*>(kernel);
   void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))..., nullptr};
   const auto begin = [&] { return quiet_call([&] { return cudaLaunchKernelExC(&config, entry, pointers); }); };
-  cudaError_t e = shape.granted ? begin() : cudaErrorInvalidValue;
-  if (e == cudaErrorInvalidValue) {  // not granted, or on another GPU, or before the device was reset
+  cudaError_t e = shape.granted || shape.shared_bytes <= 48 * 1024 ? begin() : cudaErrorInvalidValue;
+  // Not granted, or on another GPU, or before the device was reset; or static bytes make 48 KB too many.
+  if (e == cudaErrorInvalidValue && shape.shared_bytes > 0) {
     e = quiet_call([&] { return grant_shared_memory(entry, shape.shared_bytes); });
     if (e == cudaSuccess) e = begin();
   }

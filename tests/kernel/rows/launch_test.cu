@@ -17,7 +17,28 @@ __global__ void fill_blocks(int* out, index_t count) {
   if (threadIdx.x == 0 && i < count) out[i] = 1;
 }
 
+/// With static shared memory beside the dynamic: both count.
+__global__ void fill_by_shared(int* out, int words) {
+  __shared__ int own[64];
+  extern __shared__ int more[];
+  for (int i = static_cast<int>(threadIdx.x); i < words; i += 32) more[i] = 1;
+  own[threadIdx.x] = words;
+  __syncthreads();
+  if (threadIdx.x < 8) out[threadIdx.x] = more[words - 1 - static_cast<int>(threadIdx.x)] + own[31] - words;
+}
+
 class device_launches : public on_executor<device> {};
+
+TEST_F(device_launches, static_and_dynamic_shared_memory_may_exceed_48_kilobytes_together) {
+  for (const int kilobytes : {8, 48, 64}) {
+    auto& out = this->template output<std::int32_t>(8, prefill::x55);
+    const status s = launch(executor(), "fill", fill_by_shared, {.block = 32, .shared_bytes = kilobytes * 1024},
+                            out.data(), kilobytes * 256);
+    EXPECT_TRUE(s.ok()) << s.message();
+    EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+    for (auto v : out.values()) EXPECT_EQ(v, 1) << kilobytes;
+  }
+}
 
 // RUN-09
 TEST_F(device_launches, a_stale_error_is_neither_ours_nor_cleared) {
