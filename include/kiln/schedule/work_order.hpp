@@ -5,7 +5,7 @@
 /// Tiles that fill whole waves are one segment each. What is left over, less than two tiles a worker, may be cut evenly
 /// along the steps of all these tiles, as one long ribbon (stream-K: Osama et al., 2023, arXiv 2301.03598): every
 /// worker then has the same number of steps, and a tile has one or more parts, computed by neighbouring workers. Where
-/// two to four workers are there for each tile left over, each tile is cut into as many equal parts: the parts of
+/// two workers or more are there for each tile left over, each tile is cut into up to four equal parts: the parts of
 /// neighbouring tiles are then at the same place of K at the same time, and share operands in the L2.
 #include <cstdint>
 
@@ -23,11 +23,11 @@ struct segment {
 struct work_order {
   tile_order tiles;
   std::uint32_t workers;
-  std::uint32_t steps;     ///< of one tile; at least 1
-  /// The last tiles of the order, cut evenly over the workers; 0: none. Their steps together are fewer than 2^32. They
-  /// come last because workers that are in different places of K share less in the L2.
+  std::uint32_t steps;    ///< of one tile; at least 1
+  /// The last tiles of the order, cut along K; 0: none. Their steps together are fewer than 2^32. They come last because
+  /// workers that are in different places of K share less in the L2.
   std::uint32_t streamed;
-  std::uint32_t cutters;   ///< the first so many workers share the streamed tiles
+  std::uint32_t cutters;  ///< the first so many workers have equal shares of the streamed tiles
 
   /// Worker that has step `x` of the ribbon of all streamed tiles.
   KILN_FN constexpr std::uint32_t owner_of(std::uint32_t x) const {
@@ -73,9 +73,9 @@ struct work_order {
 };
 
 /// Work for at most `workers`, with what does not fill a wave of whole tiles cut if `stream` asks for it: into equal
-/// parts where there are two workers or more for each tile, and the parts leave few of them idle; else as a ribbon,
-/// which the tiles of the last whole wave are part of, so that parts are long. No part of a tile has fewer than four
-/// steps: it would cost more than it saves.
+/// parts where there are two workers or more for each tile and, if there is no whole wave before, few would be idle;
+/// else as a ribbon, which the tiles of the last whole wave are part of, so that parts are long. No equal part and, of
+/// tiles with as many, no worker's share of a ribbon has fewer than four steps: it would cost more than it saves.
 constexpr work_order make_work_order(const tile_order& tiles, std::uint32_t workers, std::uint32_t steps, bool stream) {
   constexpr std::uint32_t fewest = 4, most_parts = 4;
   const std::uint32_t count = tiles.count(), rest = count % workers;
