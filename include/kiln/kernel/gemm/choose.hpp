@@ -43,7 +43,7 @@ constexpr index_t tiles_of(const gemm_extents& e, const configuration_facts& c) 
 
 /// Cycles of one step of a block's tile: its multiply-adds, or its operands' way from the L2, of which a cluster's
 /// blocks share out what they share. Measured on an H200 with tiles of 128 to 256 rows and columns, rows that are off
-/// lines come with 52 bytes a cycle, both lines counted; on lines no tile comes near that.
+/// lines come with 52 bytes a cycle, both lines counted. On lines no tile of the table asks for as many.
 constexpr double step_cycles(const gemm_extents& e, const configuration_facts& c) {
   constexpr double bytes_of_cycle = 52;
   return max_of(static_cast<double>(c.tile_m) / c.cluster * c.tile_n * c.products * c.tile_k / c.rate,
