@@ -8,9 +8,8 @@
 namespace kiln::test {
 namespace {
 
-// The order, tiles and figures of the 16-bit table on Hopper (kernel/gemm/table.hpp), typed here so that the model is
-// tested and not the table: a wide and a narrow persistent kernel, and a large and a small kernel of the older
-// schedule.
+// Figures like those of the 16-bit table on Hopper (kernel/gemm/table.hpp), which may change: the model is tested here
+// and not the table. A wide and a narrow persistent kernel, and a large and a small kernel of the older schedule.
 constexpr configuration_facts list[] = {
     {256, 256, 64, 2, 1, 1, 1720, 2500, true, 128},
     {128, 128, 64, 1, 1, 1, 1600, 2500, true, 128},
