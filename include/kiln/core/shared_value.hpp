@@ -7,6 +7,8 @@ namespace kiln::detail {
 /// A pointer or an integer of at most a word.
 template <class T>
 class shared_value {
+  static_assert(sizeof(T) <= sizeof(void*), "of more than a word the builtins would call a library");
+
  public:
   constexpr shared_value() = default;
   shared_value(const shared_value&) = delete;
