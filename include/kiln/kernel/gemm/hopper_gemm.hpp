@@ -33,15 +33,15 @@ struct hopper_gemm {
   static_assert(shared_bytes <= 232448,
                 "config: the slots of this tile and its stages need more than the 227 KB of shared memory of a block");
 
-  /// Scratch memory of split tiles: a counter for each group of a streamed tile, and two places for sums for each
-  /// worker.
+  /// Scratch memory of split tiles: a counter for each group of a streamed tile, and two places for sums for each worker
+  /// that has parts.
   static constexpr std::size_t counter_bytes(const work_order& w) {
     return round_up<std::size_t>(
         static_cast<std::size_t>(w.streamed) * cluster * program::sharers * sizeof(std::uint32_t), 256);
   }
   static constexpr std::size_t split_bytes(const work_order& w) {
     if (w.streamed == 0) return 0;
-    return counter_bytes(w) + static_cast<std::size_t>(w.workers) * 2 * cluster * program::tile_m * program::wide_n *
+    return counter_bytes(w) + static_cast<std::size_t>(w.cutters) * 2 * cluster * program::tile_m * program::wide_n *
                                   sizeof(typename Arguments::accumulator);
   }
   static void place_split(parameters& p, const work_order& w, void* scratch) {
