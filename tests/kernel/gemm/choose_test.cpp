@@ -73,6 +73,21 @@ TEST(gemm_choice, rows_off_lines_get_the_tile_that_reads_less) {
   EXPECT_GT(step_cycles({1, 1, 1, 1, 2, 1}, two[0]), step_cycles({1, 1, 1, 1, 1, 2}, two[0]));
 }
 
+TEST(gemm_choice, rows_are_off_lines_if_any_of_a_batch_begins_within_one) {
+  alignas(128) static const f16 at[8]{};
+  const auto lines = [](const f16* data, index_t batch, index_t rows, index_t row, index_t next_batch) {
+    return detail::lines_of(tensor<const f16, 3, host_space, 2>{data, {batch, rows, 64}, {next_batch, row, 1}});
+  };
+  EXPECT_EQ(lines(at, 2, 5, 64, 320), 1);
+  EXPECT_EQ(lines(at, 2, 5, 72, 384), 2);
+  EXPECT_EQ(lines(at + 8, 2, 5, 64, 320), 2);
+  EXPECT_EQ(lines(at, 2, 5, 64, 328), 2);
+  EXPECT_EQ(lines(at, 1, 5, 64, 328), 1);
+  EXPECT_EQ(lines(at, 1, 1, 72, 72), 1);
+  EXPECT_EQ(lines(at, 2, 1, 72, 72), 2);
+  EXPECT_EQ(lines(at, 9, 5, 64, 0), 1);
+}
+
 // A few blocks of a kernel whose blocks share multiprocessors leave most of these idle, and run at half their rate.
 TEST(gemm_choice, few_blocks_do_not_reach_the_rate_of_many) {
   constexpr gemm_extents one_each{64 * 132, 64, 4096, 1}, two_each{2 * 64 * 132, 64, 4096, 1};

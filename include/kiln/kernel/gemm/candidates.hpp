@@ -61,9 +61,12 @@ template <class T, class S, int U>
 int lines_of(const tensor<T, 3, S, U>& v) {
   if constexpr (U < 1) return 1;
   else {
+    const auto steps_over_lines = [&](int axis) {
+      return v.extents[axis] > 1 && v.strides[axis] * static_cast<index_t>(sizeof(T)) % 128 != 0;
+    };
     constexpr int across = 3 - U;  // axis from row to row
-    const auto pitch = v.extents[across] == 1 ? 0 : v.strides[across] * static_cast<index_t>(sizeof(T));
-    return pitch % 128 == 0 && reinterpret_cast<std::uintptr_t>(v.data) % 128 == 0 ? 1 : 2;
+    return reinterpret_cast<std::uintptr_t>(v.data) % 128 != 0 || steps_over_lines(across) || steps_over_lines(0) ? 2
+                                                                                                                  : 1;
   }
 }
 
@@ -78,16 +81,21 @@ int multiprocessors() {
   return 1;
 }
 
+/// Bytes of the L2, likewise; the host walks its tiles as an H100 would.
+template <bool OnHost>
+index_t l2_bytes() {
+#if defined(__CUDACC__)
+  if constexpr (!OnHost) return device_attribute(cudaDevAttrL2CacheSize, 50 << 20);
+#endif
+  return 50 << 20;
+}
+
 /// The band in which a problem's tiles are walked.
 template <class Kernel, class Arguments>
-std::uint32_t band_of(const Arguments& p, std::uint32_t rows, std::uint32_t cols, std::uint32_t resident) {
-  index_t cache = 50 << 20;
-#if defined(__CUDACC__)
-  if constexpr (std::is_same_v<typename decltype(Arguments::a)::space, device_space>)
-    cache = device_attribute(cudaDevAttrL2CacheSize, 50 << 20);
-#endif
+std::uint32_t band_of(const Arguments& p, std::uint32_t rows, std::uint32_t cols, std::uint32_t resident,
+                      index_t cache_bytes) {
   return best_band({rows, cols, resident, Kernel::tile_m, Kernel::tile_n * Arguments::products,
-                    p.k * static_cast<index_t>(sizeof(typename Arguments::a_type)), cache});
+                    p.k * static_cast<index_t>(sizeof(typename Arguments::a_type)), cache_bytes});
 }
 
 }  // inline namespace KILN_ABI

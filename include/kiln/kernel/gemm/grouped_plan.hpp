@@ -126,6 +126,7 @@ class grouped_plan {
   template <class Kernel>
   status settle(Kernel) {
     const auto at_once = static_cast<std::uint32_t>(detail::multiprocessors<on_host>() * Kernel::resident);
+    const index_t cache_bytes = detail::l2_bytes<on_host>();
     std::uint64_t tiles = 0;
     first_.assign(1, 0);
     for (auto& one : problems_) {
@@ -136,7 +137,7 @@ class grouped_plan {
       if (tiles >= 0xffffffff)
         return fail(errc::unsupported, "gemm_grouped: the list has 2^32 tiles or more, needs fewer");
       const auto r = static_cast<std::uint32_t>(rows), c = static_cast<std::uint32_t>(cols);
-      one.tiles = {r, c, static_cast<std::uint32_t>(p.batch), detail::band_of<Kernel>(p, r, c, at_once)};
+      one.tiles = {r, c, static_cast<std::uint32_t>(p.batch), detail::band_of<Kernel>(p, r, c, at_once, cache_bytes)};
       first_.push_back(static_cast<std::uint32_t>(tiles));
       reduction_bytes_ += detail::partial_bytes(p, parts_of(Kernel{}, one));
     }

@@ -160,7 +160,8 @@ class gemm_plan {
     const auto r = static_cast<std::uint32_t>(rows), c = static_cast<std::uint32_t>(cols);
     const auto workers = static_cast<std::uint32_t>(workers_of<Kernel>());
     const tile_order tiles{r, c, static_cast<std::uint32_t>(arguments_.batch),
-                           detail::band_of<Kernel>(arguments_, r, c, workers * Kernel::resident)};
+                           detail::band_of<Kernel>(arguments_, r, c, workers * Kernel::resident,
+                                                   detail::l2_bytes<on_host>())};
     parts_ = {rows * Kernel::column_parts_of_tile, cols * Kernel::row_parts_of_tile};
     reduction_bytes_ = detail::partial_bytes(arguments_, parts_);
     const auto steps = static_cast<std::uint32_t>(max_of<index_t>(ceil_div<index_t>(arguments_.k, Kernel::tile_k), 1));
