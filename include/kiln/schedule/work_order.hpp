@@ -24,8 +24,8 @@ struct work_order {
   tile_order tiles;
   std::uint32_t workers;
   std::uint32_t steps;    ///< of one tile; at least 1
-  /// The last tiles of the order, cut along K; 0: none. Their steps together are fewer than 2^32. They come last because
-  /// workers that are in different places of K share less in the L2.
+  /// The last tiles of the order, cut along K; 0: none. Their steps together are fewer than 2^32. They come last
+  /// because workers that are in different places of K share less in the L2.
   std::uint32_t streamed;
   std::uint32_t cutters;  ///< the first so many workers have equal shares of the streamed tiles
 
