@@ -33,8 +33,8 @@ struct hopper_gemm {
   static_assert(shared_bytes <= 232448,
                 "config: the slots of this tile and its stages need more than the 227 KB of shared memory of a block");
 
-  /// Scratch memory of split tiles: a counter for each group of a streamed tile, and two places for sums for each of the
-  /// workers that have parts.
+  /// Scratch memory of split tiles: a counter for each group of a streamed tile, and two places for sums for each of
+  /// the workers that have parts.
   static constexpr std::size_t counter_bytes(const work_order& w) {
     return round_up<std::size_t>(
         static_cast<std::size_t>(w.streamed) * cluster * program::sharers * sizeof(std::uint32_t), 256);
