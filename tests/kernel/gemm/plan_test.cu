@@ -86,6 +86,31 @@ TYPED_TEST(gemm_plans, are_seen_by_a_trace) {
   EXPECT_GE(seen[0].seconds, 0);
 }
 
+// A plan of rows that are off lines of 128 bytes, a pitch of 16 more, has another tile than one of rows on them, and
+// says so; few rows have a tile of their own. Only Hopper's table has more than one large tile.
+TYPED_TEST(gemm_plans, rows_off_lines_and_few_rows_get_tiles_of_their_own) {
+  using E = TypeParam;
+  if constexpr (E::on_host) {
+    GTEST_SKIP() << "the host has one tile for all";
+  } else {
+    constexpr index_t n = 4096, most = 4096 + 8;
+    auto &a = this->template output<bf16>(n * most), &b = this->template output<bf16>(n * most),
+         &d = this->template output<bf16>(n * n);
+    const auto schedule = [&](index_t m, index_t k, const auto& bv) -> std::string {
+      const auto plan = plan_gemm(view_on<E>(a.data(), m, k), bv, store(view_on<E>(d.data(), m, n), acc));
+      EXPECT_TRUE(plan.state().ok()) << plan.state().message();
+      return plan.explain().schedule;
+    };
+    const auto square = view_on<E>(b.data(), n, n);
+    const std::string on = schedule(n, n, transposed(square)),
+                      off = schedule(n, most, transposed(view_on<E>(b.data(), n, most))), few = schedule(16, n, square);
+    if (on.find("sm90") == std::string::npos) GTEST_SKIP() << on;
+    EXPECT_NE(on.find(" 128x128x64"), std::string::npos) << on;
+    EXPECT_NE(off.find(" 128x256x64"), std::string::npos) << off;
+    EXPECT_NE(few.find(" 64x128x64"), std::string::npos) << few;
+  }
+}
+
 // Few tiles and a long K: on Hopper they are cut along K where the workspace allows it, stay whole without, and give
 // the same bits in every run of either.
 TYPED_TEST(gemm_plans, cut_along_k_where_the_workspace_allows) {
