@@ -131,5 +131,11 @@ TEST(work_order, no_worker_of_a_ribbon_gets_fewer_than_four_steps) {
     }
 }
 
+TEST(work_order, too_many_steps_to_count_are_not_cut) {
+  EXPECT_GT(make_work_order(row_of(200), 132, 1u << 23, true).streamed, 0u);
+  expect_complete(make_work_order(row_of(200), 132, 1u << 23, true));
+  EXPECT_EQ(make_work_order(row_of(200), 132, 1u << 25, true).streamed, 0u);
+}
+
 }  // namespace
 }  // namespace kiln::test

@@ -79,7 +79,9 @@ struct work_order {
 constexpr work_order make_work_order(const tile_order& tiles, std::uint32_t workers, std::uint32_t steps, bool stream) {
   constexpr std::uint32_t fewest = 4, most_parts = 4;
   const std::uint32_t count = tiles.count(), rest = count % workers;
-  if (!stream || rest == 0 || steps < 2) return {tiles, min_of(count, workers), steps, 0, 0};
+  // Steps of a ribbon are counted in 32 bits.
+  const bool counts = (static_cast<std::uint64_t>(rest) + workers) * steps < (std::uint64_t{1} << 32);
+  if (!stream || rest == 0 || steps < 2 || !counts) return {tiles, min_of(count, workers), steps, 0, 0};
   const std::uint32_t parts = min_of(min_of(workers / rest, steps / fewest), most_parts);
   if (parts >= 2 && (count > workers || 6 * rest * parts >= 5 * workers))
     return {tiles, count > workers ? workers : rest * parts, steps, rest, rest * parts};

@@ -95,6 +95,15 @@ TEST(gemm_choice, few_blocks_do_not_reach_the_rate_of_many) {
   for (const index_t m : {1, 16, 64, 128}) EXPECT_TRUE(list[chosen(m, 4096, 4096).number].streams) << m;
 }
 
+TEST(gemm_choice, extents_beyond_any_count_are_judged_without_overflow) {
+  constexpr index_t huge = index_t{1} << 62;
+  for (const gemm_extents e : {gemm_extents{1 << 30, huge, 0, 1}, {1, 1, huge, 1}, {huge, huge, huge, huge}}) {
+    const auto c = choose_configuration(e, list, units, all);
+    EXPECT_GE(c.number, 0);
+    EXPECT_TRUE(c.cycles >= 0);
+  }
+}
+
 TEST(gemm_choice, k_of_zero_is_not_cut) { EXPECT_FALSE(chosen(512, 512, 0).stream); }
 
 /// Whatever the extents, something usable is chosen, and nothing else would take fewer modelled cycles.

@@ -62,7 +62,7 @@ int lines_of(const tensor<T, 3, S, U>& v) {
   if constexpr (U < 1) return 1;
   else {
     const auto steps_over_lines = [&](int axis) {
-      return v.extents[axis] > 1 && v.strides[axis] * static_cast<index_t>(sizeof(T)) % 128 != 0;
+      return v.extents[axis] > 1 && !bytes_divide(v.strides[axis], sizeof(T), 128);
     };
     constexpr int across = 3 - U;  // axis from row to row
     return reinterpret_cast<std::uintptr_t>(v.data) % 128 != 0 || steps_over_lines(across) || steps_over_lines(0) ? 2
@@ -95,7 +95,7 @@ template <class Kernel, class Arguments>
 std::uint32_t band_of(const Arguments& p, std::uint32_t rows, std::uint32_t cols, std::uint32_t resident,
                       index_t cache_bytes) {
   return best_band({rows, cols, resident, Kernel::tile_m, Kernel::tile_n * Arguments::products,
-                    p.k * static_cast<index_t>(sizeof(typename Arguments::a_type)), cache_bytes});
+                    saturated_product(p.k, sizeof(typename Arguments::a_type)), cache_bytes});
 }
 
 }  // inline namespace KILN_ABI

@@ -38,7 +38,8 @@ constexpr double split_cycles(const configuration_facts& c) {
 }
 
 constexpr index_t tiles_of(const gemm_extents& e, const configuration_facts& c) {
-  return ceil_div<index_t>(e.m, c.tile_m) * ceil_div<index_t>(e.n, c.tile_n) * e.batch;
+  return saturated_product(saturated_product(ceil_div<index_t>(e.m, c.tile_m), ceil_div<index_t>(e.n, c.tile_n)),
+                           e.batch);
 }
 
 /// Cycles of one step of a block's tile: its multiply-adds, or its operands' way from the L2, of which a cluster's
@@ -76,7 +77,9 @@ constexpr double plain_cycles(const gemm_extents& e, const configuration_facts& 
 
 /// With the tiles beyond the last whole wave cut: no worker waits for another, but sums travel.
 constexpr double streamed_cycles(const gemm_extents& e, const configuration_facts& c, int multiprocessors) {
-  const auto tiles = static_cast<std::uint32_t>(tiles_of(e, c));
+  const index_t all = tiles_of(e, c);
+  if (all > 0xffffffff || e.k > index_t{0xffffffff} * c.tile_k) return plain_cycles(e, c, multiprocessors);
+  const auto tiles = static_cast<std::uint32_t>(all);
   const auto steps = static_cast<std::uint32_t>(ceil_div<index_t>(e.k, c.tile_k));
   const work_order w = make_work_order({1, tiles, 1, 1},
                                        static_cast<std::uint32_t>(max_of(multiprocessors / c.cluster, 1)), steps, true);
