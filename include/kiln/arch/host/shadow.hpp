@@ -48,8 +48,8 @@ class shadow_in {
   using knowledge = knowledge_in<Row>;
 
   /// `actors` rows of knowledge over `regions` shared memories of `bytes` each. Faults are appended to `reports`.
-  shadow_in(int actors, int regions, std::size_t bytes, const actor_names& names, std::vector<std::string>& reports)
-      : bytes_(bytes), cells_(static_cast<std::size_t>(regions) * bytes), reports_(reports), names_(names) {
+  shadow_in(int actors, int regions, std::size_t bytes, const actor_names& called, std::vector<std::string>& reports)
+      : bytes_(bytes), cells_(static_cast<std::size_t>(regions) * bytes), reports_(reports), names_(called) {
     for (int a = 0; a < actors; ++a) add_actor();
   }
 
