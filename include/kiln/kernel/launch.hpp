@@ -53,6 +53,24 @@ inline cudaError_t grant_shared_memory(const void* kernel, index_t bytes) {
   return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
 }
 
+/// Clusters (of one block, too) of a kernel that the current GPU holds at a time; the kernel may have its shared memory
+/// from now on. `fallback` where the runtime does not answer.
+template <class... Parameters>
+int resident_clusters(void (*kernel)(Parameters...), int cluster, int threads, index_t shared_bytes, int fallback) {
+  cudaLaunchAttribute size{};
+  size.id = cudaLaunchAttributeClusterDimension;
+  size.val.clusterDim.x = static_cast<unsigned>(cluster), size.val.clusterDim.y = size.val.clusterDim.z = 1;
+  cudaLaunchConfig_t shape{};
+  shape.gridDim = dim3(static_cast<unsigned>(cluster)), shape.blockDim = dim3(static_cast<unsigned>(threads));
+  shape.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes), shape.attrs = &size, shape.numAttrs = 1;
+  int clusters = 0;
+  const cudaError_t e = quiet_call([&] {
+    const cudaError_t granted = grant_shared_memory(reinterpret_cast<const void*>(kernel), shared_bytes);
+    return granted != cudaSuccess ? granted : cudaOccupancyMaxActiveClusters(&clusters, kernel, &shape);
+  });
+  return e == cudaSuccess && clusters > 0 ? clusters : fallback;
+}
+
 inline namespace KILN_ABI {
 
 /// Launches `kernel` on the executor's stream. A grid without blocks launches nothing and is a success. An error is

@@ -133,22 +133,6 @@ bool has_hopper_code() {
   return quiet_call([&] { return grant_shared_memory(kernel, Hopper::shared_bytes); }) == cudaSuccess;
 }
 
-/// Clusters of this kernel, which may have its shared memory, that the current GPU holds at a time; `fallback` where
-/// the runtime does not answer.
-template <class Hopper>
-int resident_clusters(int fallback) {
-  int clusters = fallback;
-  const auto kernel = hopper_gemm_kernel<Hopper>;
-  cudaLaunchAttribute size{};
-  size.id = cudaLaunchAttributeClusterDimension;
-  size.val.clusterDim.x = Hopper::cluster, size.val.clusterDim.y = size.val.clusterDim.z = 1;
-  cudaLaunchConfig_t shape{};
-  shape.gridDim = dim3(Hopper::cluster), shape.blockDim = dim3(Hopper::threads);
-  shape.dynamicSmemBytes = static_cast<std::size_t>(Hopper::shared_bytes), shape.attrs = &size, shape.numAttrs = 1;
-  const cudaError_t e = quiet_call([&] { return cudaOccupancyMaxActiveClusters(&clusters, kernel, &shape); });
-  return e == cudaSuccess && clusters > 0 ? clusters : fallback;
-}
-
 template <class Hopper>
 status launch_hopper_gemm(const device& ex, const typename Hopper::parameters& p, const work_order& work) {
   if (work.streamed > 0) {

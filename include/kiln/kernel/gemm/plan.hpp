@@ -82,7 +82,10 @@ class gemm_plan {
     const int at_most = max_of(detail::multiprocessors<on_host>() / Kernel::cluster, 1);
 #if defined(__CUDACC__)
     if constexpr (!on_host && Kernel::cluster > 2)
-      return max_of(min_of(resident_clusters<Kernel>(at_most), at_most), 1);
+      return max_of(min_of(resident_clusters(hopper_gemm_kernel<Kernel>, Kernel::cluster, Kernel::threads,
+                                             Kernel::shared_bytes, at_most),
+                           at_most),
+                    1);
 #endif
     return at_most;
   }

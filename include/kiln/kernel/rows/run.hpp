@@ -8,6 +8,7 @@
 #include <kiln/kernel/hopper_code.hpp>
 #include <kiln/kernel/launch.hpp>
 #include <kiln/kernel/rows/config.hpp>
+#include <kiln/kernel/rows/kept.hpp>
 #include <kiln/kernel/rows/row.hpp>
 
 namespace kiln::rows {
@@ -39,46 +40,6 @@ KILN_FN bool one_length(const Program& program) {
     return program.cuts.runs() == 1;
   else
     return !has_own_lengths<Program>;
-}
-}  // namespace detail
-
-/// Whether something lies beside the rows of a program, the same for all: `loads(lines)` reads it.
-template <class Program>
-inline constexpr bool has_beside = requires {
-  typename Program::template beside<1>;
-};
-
-namespace detail {
-/// Bytes of shared memory for what a block keeps.
-template <class Config, int Width, class Program, keep Keep>
-KILN_FN constexpr int bytes_kept() {
-  if constexpr (Keep == keep::nothing) {
-    return 0;
-  } else {
-    using row = row_of<Program, on_device, Config::threads * Config::blocks, Width, Config::items, fit::whole,
-                       Config::blocks, Keep>;
-    constexpr int beside = row::template beside_bytes<typename Program::template beside<Width>>;
-    return beside + (Keep == keep::next_row ? row::stage_bytes() : 0);
-  }
-}
-/// How many blocks share a multiprocessor then. Two with the next row fill its memory; others need fewer registers than
-/// those that load what lies beside a row.
-template <class Config, int Width, class Program>
-KILN_FN constexpr int blocks_that_keep() {
-  if (Config::keep == keep::next_row) return 2;
-  return (sizeof(typename Program::held) * Width * Config::items == 128 ? 768 : 1024) / Config::block;
-}
-/// What blocks of a configuration keep for a program: nothing unless something lies beside its rows, it says that these
-/// are read from lines (`rows_are_lines`, `each_input(lines, f)`), and there is memory for as many blocks as registers.
-template <class Config, int Width, class Program>
-KILN_FN constexpr keep kept() {
-  if constexpr (Config::whole && Config::keep != keep::nothing && has_beside<Program> &&
-                requires { Program::rows_are_lines; })
-    return bytes_kept<Config, Width, Program, Config::keep>() * blocks_that_keep<Config, Width, Program>() <= 208 * 1024
-               ? Config::keep
-               : keep::nothing;
-  else
-    return keep::nothing;
 }
 }  // namespace detail
 
@@ -259,25 +220,6 @@ status run_pinned(const host_executor&, const char*, const Program& program, ind
 
 #if defined(__CUDACC__)
 inline namespace KILN_ABI {
-/// Clusters (or blocks) of a kernel that the current GPU holds at a time; `fallback` where the runtime does not say.
-template <class Config, int Width, class Program>
-index_t resident_groups(index_t fallback) {
-  const auto kernel = row_kernel<Config, Width, Program>;
-  constexpr int bytes = detail::bytes_kept<Config, Width, Program, Config::keep>();
-  cudaLaunchAttribute size{};
-  size.id = cudaLaunchAttributeClusterDimension;
-  size.val.clusterDim.x = Config::blocks, size.val.clusterDim.y = size.val.clusterDim.z = 1;
-  cudaLaunchConfig_t shape{};
-  shape.gridDim = dim3(Config::blocks), shape.blockDim = dim3(Config::block);
-  shape.dynamicSmemBytes = bytes, shape.attrs = &size, shape.numAttrs = 1;
-  int groups = 0;
-  const cudaError_t e = quiet_call([&] {
-    if (auto f = grant_shared_memory(reinterpret_cast<const void*>(kernel), bytes); f != cudaSuccess) return f;
-    return cudaOccupancyMaxActiveClusters(&groups, kernel, &shape);
-  });
-  return e == cudaSuccess && groups > 0 ? groups : fallback;
-}
-
 template <class Config, int Width, class Program>
 status run_pinned(const device& ex, const char* name, const Program& program, index_t count, index_t length,
                   index_t most_blocks = 0) {
@@ -292,7 +234,10 @@ status run_pinned(const device& ex, const char* name, const Program& program, in
     const index_t resident = processors * detail::resident_blocks<Config, Width, Program>();
     if (kept == keep::beside && count * Config::blocks >= resident * 4) most_blocks = count * Config::blocks / 2;
     if constexpr (kept == keep::next_row)
-      most_blocks = resident_groups<Config, Width, Program>(resident / Config::blocks) * Config::blocks;
+      most_blocks = Config::blocks *
+                    resident_clusters(row_kernel<Config, Width, Program>, Config::blocks, Config::block,
+                                      detail::bytes_kept<Config, Width, Program, Config::keep>(),
+                                      static_cast<int>(resident / Config::blocks));
   }
   const index_t workers =
       min_of<index_t>(ceil_div<index_t>(count, Config::rows), max_of<index_t>(most_blocks / Config::blocks, 1));
