@@ -87,7 +87,7 @@ constexpr auto hopper_configurations() {
     using large =
         table<entry<config<tile<128, 128, k>, stages<6>, cluster<2>, ping_pong, warp_specialized>, 1, 1670, 300>,
               entry<config<tile<128, 256, k>, stages<4>, cluster<2>, warp_specialized>, 1, 1670, 4500>>;
-    // For few rows: a group has few products, so that shared memory bounds them, and rows of 128 columns read it least.
+    // For few rows: a group has few products, so that shared memory probably bounds them; 128 columns read it least.
     using few_rows =
         table<entry<config<tile<64, 128, k>, stages<8>, cluster<2>, ping_pong, warp_specialized>, 1, 1350, 6000>>;
     if constexpr (along_n) return large{} + few_rows{};
