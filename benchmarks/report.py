@@ -17,6 +17,7 @@ import sys
 
 PEERS = {
     "lt": "cuBLASLt",
+    "lt_first": "cuBLASLt's first algorithm",
     "lt_then_scale": "cuBLASLt + scaling kernel",
     "kiln_plain": "Kiln's plain GEMM",
     "kiln_whole_tiles": "Kiln, whole tiles",

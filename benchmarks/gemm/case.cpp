@@ -42,7 +42,7 @@ void one_case::add_kiln(const std::string& name, const kiln_side& side, epilogue
   if (global_settings().whole_tiles && side.cut) add(name + "_whole_tiles", launcher_of(side, false));
 }
 
-bool one_case::add_lt(const std::string& name, const lt_settings& settings, accumulation how) {
+bool one_case::add_lt(const std::string& name, const lt_settings& settings, accumulation how, bool first_too) {
   if (!lt_gemm::available()) return false;
   const std::int64_t columns = p.n * p.products;
   const bool own = settings.out != p.out || p.products != 1;
@@ -77,6 +77,7 @@ bool one_case::add_lt(const std::string& name, const lt_settings& settings, accu
       check(all[best], name, settings.row_wise_scales ? epilogue::scaled : epilogue::none, how, d, step, settings.out,
             columns, pitch);
       add(name, all[best]);
+      if (first_too) add(name + "_first", all.front());
       return true;
     } catch (const failure&) {
       if (all.size() == 1) throw;

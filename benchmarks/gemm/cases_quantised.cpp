@@ -21,7 +21,7 @@ void fp8_case(benchmark::State& state, bool fast, std::int64_t m, std::int64_t n
 void int8_case(benchmark::State& state, std::int64_t m, std::int64_t n, std::int64_t k) {
   one_case c({.in = element::int8, .out = element::bf16, .m = m, .n = n, .k = k});
   c.add_kiln("kiln", scaled_int8(c.p), epilogue::scaled, accumulation::float32);
-  if (c.add_lt("lt", {.out = element::int32}, accumulation::float32)) c.add_lt_then_scale("lt_then_scale");
+  if (c.add_lt("lt", {.out = element::int32}, accumulation::float32, true)) c.add_lt_then_scale("lt_then_scale");
   c.run(state);
 }
 

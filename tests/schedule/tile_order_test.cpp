@@ -97,6 +97,21 @@ TEST(best_band, is_as_high_as_stays_in_the_l2) {
   EXPECT_EQ(band(2048, 27392, 4096), 8u);
 }
 
+// Pairs of 128 x 128, bf16: shifts where many waves read more than the L2 holds.
+TEST(best_stay, is_for_many_waves_of_more_than_the_l2_holds) {
+  const auto stay = [&](index_t m, index_t n, index_t k, std::uint32_t batches = 1) {
+    const band_problem p{static_cast<std::uint32_t>(m / 256), static_cast<std::uint32_t>(n / 128), 66, 256, 128, 2 * k,
+                         l2};
+    return best_stay(p, best_band(p), batches);
+  };
+  EXPECT_GT(stay(16384, 16384, 16384), 0u);
+  EXPECT_EQ(stay(8192, 8192, 8192), 0u);
+  EXPECT_EQ(stay(8192, 27392, 4096), 0u);
+  EXPECT_EQ(stay(8192, 4096, 13696), 0u);
+  EXPECT_GT(stay(8192, 4096, 13696, 4), 0u);
+  EXPECT_EQ(stay(16384, 16384, 16384, 1u << 20), 0u);
+}
+
 TEST(tile_list, each_tile_belongs_to_the_grid_that_counts_it) {
   const std::uint32_t counts[] = {3, 0, 0, 1, 70, 0, 2, 0};
   std::uint32_t first[9] = {};

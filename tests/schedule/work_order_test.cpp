@@ -32,7 +32,8 @@ std::vector<std::vector<part_of_tile>> parts_of(const work_order& w) {
       } else {
         EXPECT_FALSE(streams) << "worker " << worker << " has a whole tile behind parts";
       }
-      of[s.tile].push_back({s.first, s.steps, s.part, s.parts, worker, s.owner});
+      const tile_part part = w.part_of(s);
+      of[s.tile].push_back({s.first, s.steps, part.number, part.count, worker, part.owner});
     }
     EXPECT_GT(segments, 0u) << "worker " << worker << " has nothing to do";
   }
@@ -135,6 +136,25 @@ TEST(work_order, too_many_steps_to_count_are_not_cut) {
   EXPECT_GT(make_work_order(row_of(200), 132, 1u << 23, true).streamed, 0u);
   expect_complete(make_work_order(row_of(200), 132, 1u << 23, true));
   EXPECT_EQ(make_work_order(row_of(200), 132, 1u << 25, true).streamed, 0u);
+}
+
+// The worker that begins where one has ended takes what is next in the order: all of a shift before any of the next.
+TEST(work_order, shifts_take_the_tiles_in_order) {
+  for (const std::uint32_t workers : {1u, 3u, 66u})
+    for (const std::uint32_t stay : {1u, 2u, 8u})
+      for (const std::uint32_t tiles : {1u, 2u, 3u, 65u, 66u, 67u, 527u, 528u, 529u, 600u, 2000u}) {
+        const work_order w = make_shifts(row_of(tiles), workers, 5, stay);
+        EXPECT_EQ(w.streamed, 0u);
+        expect_complete(w);
+        if (HasFatalFailure()) return;
+        for (std::uint32_t worker = 0; worker < w.workers; ++worker) {
+          const std::uint32_t shift = worker / workers;
+          std::uint32_t taken = 0;
+          auto place = w.begin(worker);
+          for (segment s; w.next(place, s); ++taken) ASSERT_EQ(s.tile / (workers * stay), shift) << worker;
+          ASSERT_LE(taken, stay);
+        }
+      }
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 ///
 /// Where the matrix's unit axis is the tile's contiguous axis and its rows are aligned to 16 bytes, the copies are
 /// cp.async of 16 bytes; aligned to 4, and for elements of 4 bytes anywhere, of 4. Everything else goes element by
-/// element through registers.
+/// element through registers; so does what is left of the last line where that is no whole copy, since memory may end
+/// there, and compute-sanitizer takes a copy of fewer valid bytes for one of all.
 #include <kiln/arch/sm80.hpp>
 #include <kiln/tile/shared_tile.hpp>
 #include <kiln/view/tensor.hpp>
@@ -27,6 +28,12 @@ template <class Block, class Tile, class T, class S, int U>
 KILN_FN void load_tile(Block block, Tile& to, const tensor<T, 2, S, U>& from, index_t line, index_t col, bool vectors) {
   constexpr int per_chunk = 16 / static_cast<int>(sizeof(T));
   constexpr int chunks_of_row = Tile::cols / per_chunk;
+  using value = std::remove_const_t<T>;
+  const auto by_elements = [&](int thread, int row, int first, const T* source, int valid, int count) {
+    KILN_NO_UNROLL
+    for (int e = 0; e < count; ++e)
+      to.template store<1>(block, thread, row, first + e, vec<value, 1>{{e < valid ? source[e] : value{}}});
+  };
   if constexpr (U == 1) {
     if (vectors) {
       constexpr int rows_a_pass = Block::threads / chunks_of_row;
@@ -38,20 +45,22 @@ KILN_FN void load_tile(Block block, Tile& to, const tensor<T, 2, S, U>& from, in
       block.each([&](int thread) {
         const int first = thread % chunks_of_row * per_chunk;
         const index_t left = from.extents[1] - col - first;
-        const int valid =
-            left <= 0 ? 0 : (left < per_chunk ? static_cast<int>(left) : per_chunk) * static_cast<int>(sizeof(T));
+        const int valid = left <= 0 ? 0 : left < per_chunk ? static_cast<int>(left) : per_chunk;
         const T* source = from.data + (line + thread / chunks_of_row) * from.strides[0] + col + first;
         KILN_NO_UNROLL
         for (int row = thread / chunks_of_row; row < Tile::rows; row += rows_a_pass, source += step) {
           const bool inside = row < lines && valid > 0;
-          sm80::cp_async<16>(block, thread, to.address(row, first), inside ? source : from.data, inside ? valid : 0);
+          if (inside && valid < per_chunk && row + 1 == lines)
+            by_elements(thread, row, first, source, valid, per_chunk);
+          else
+            sm80::cp_async<16>(block, thread, to.address(row, first), inside ? source : from.data,
+                               inside ? valid * static_cast<int>(sizeof(T)) : 0);
         }
       });
       return;
     }
   }
   // Neighbouring threads walk the matrix's unit axis, in steps of 4 bytes where its lines are aligned to that.
-  using value = std::remove_const_t<T>;
   constexpr bool along_rows = U == 0;
   constexpr int of_word = 4 / static_cast<int>(sizeof(T));
   const auto copy_words = [&](auto count) {
@@ -64,6 +73,10 @@ KILN_FN void load_tile(Block block, Tile& to, const tensor<T, 2, S, U>& from, in
         const index_t left = from.extents[1] - col - c;
         const bool inside = line + row < from.extents[0] && left > 0;
         const T* source = inside ? from.data + (line + row) * from.stride(0) + (col + c) * from.stride(1) : from.data;
+        if (n > 1 && inside && left < n && line + row + 1 == from.extents[0]) {
+          by_elements(thread, row, c, source, static_cast<int>(left), n);
+          continue;
+        }
         sm80::cp_async<4>(block, thread, to.address(row, c), source,
                           !inside    ? 0
                           : left < n ? static_cast<int>(left) * static_cast<int>(sizeof(T))

@@ -1,4 +1,5 @@
-// A result of more than 2^31 elements: its last rows lie where 32-bit offsets have wrapped. On the device alone.
+// What only a GPU has the size for: a result of more than 2^31 elements, whose last rows lie where 32-bit offsets have
+// wrapped, and workers in shifts.
 #include "tests/kernel/gemm/problem.hpp"
 
 namespace kiln::test {
@@ -32,6 +33,49 @@ TEST(gemm_big, elements_beyond_two_to_the_31) {
     }
   }
   check_cuda(cudaFree(a), "A"), check_cuda(cudaFree(b), "B"), check_cuda(cudaFree(d), "D");
+#else
+  GTEST_SKIP() << "needs a device";
+#endif
+}
+
+// More than 32 waves of which each reads more than an L2 holds.
+TEST(gemm_big, many_waves_of_long_rows) {
+#if defined(__CUDACC__)
+  if (const auto why = unavailable<device>(); !why.empty()) GTEST_SKIP() << why;
+  constexpr index_t m = 16384, n = 4224, k = 10240, every = 1024;
+  constexpr std::size_t bytes = 2 * (m * k + n * k + m * n);
+  bf16* a = nullptr;
+  if (cudaMalloc(&a, bytes) != cudaSuccess) {
+    (void)cudaGetLastError();
+    GTEST_SKIP() << "needs 0.6 GB of device memory";
+  }
+  bf16 *b = a + m * k, *d = b + n * k;
+  const auto row_of_a = [](index_t i) { return static_cast<int>(i % 13) - 6; };
+  const auto row_of_b = [](index_t j) { return static_cast<int>(j % 11) - 5; };
+  const auto fill = [&](bf16* to, index_t rows, auto value) {
+    std::vector<bf16> x(static_cast<std::size_t>(rows * k));
+    for (index_t i = 0; i < rows; ++i)
+      for (index_t at = i % every; at < k; at += every)
+        x[static_cast<std::size_t>(i * k + at)] = value_of<bf16>(value(i));
+    memory<device_space>::upload(to, x.data(), x.size());
+  };
+  // Rows of A and B meet where their places are the same, so D is sparse and shows which rows a tile read.
+  fill(a, m, row_of_a), fill(b, n, row_of_b);
+  check_cuda(cudaMemset(d, 0x55, 2 * m * n), "D");
+  const status s = gemm(device{}, device_view(a, m, k), transposed(device_view(b, n, k)),
+                        store(device_view(d, m, n), acc));
+  ASSERT_TRUE(s.ok()) << s.message();
+  std::vector<bf16> values(static_cast<std::size_t>(m * n));
+  memory<device_space>::download(values.data(), d, values.size());
+  index_t wrong = 0;
+  for (index_t i = 0; i < m; ++i)
+    for (index_t j = 0; j < n; ++j) {
+      const int want = i % every == j % every ? static_cast<int>(k / every) * row_of_a(i) * row_of_b(j) : 0;
+      if (as_double(values[static_cast<std::size_t>(i * n + j)]) != want && wrong++ == 0)
+        ADD_FAILURE() << "row " << i << ", column " << j;
+    }
+  EXPECT_EQ(wrong, 0);
+  check_cuda(cudaFree(a), "A, B and D");
 #else
   GTEST_SKIP() << "needs a device";
 #endif

@@ -1,5 +1,5 @@
-// Tiles cut along K: parts meet in the workspace, in any order of roles, and the last to arrive adds them up. The
-// public call never cuts on the host, whose one worker has nobody to share with, so this drives the kernel's own parts.
+// Tiles cut along K: parts meet in the workspace, in any order of roles, and the last to arrive adds them up. And workers
+// in shifts. The public call has neither on the host, which is one worker, so this drives the kernel's own parts.
 #include <kiln/arch/host/driver.hpp>
 
 #include "tests/kernel/gemm/problem.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 template <class Config, class T, class Out>
 std::vector<Out> split_product(const host_executor& ex, const product_extents& e, std::uint32_t workers,
-                               bool expect_parts = true) {
+                               bool expect_parts = true, std::uint32_t stay = 0) {
   const auto a = uniform<T>(static_cast<std::size_t>(e.batch * e.m * e.k), 61),
              b = uniform<T>(static_cast<std::size_t>(e.batch * e.n * e.k), 62);
   const placement<by_rows> at_a(placed::wide_pitch, e.batch, e.m, e.k);
@@ -26,8 +26,10 @@ std::vector<Out> split_product(const host_executor& ex, const product_extents& e
   EXPECT_TRUE(kernel::program::make_maps(p).ok());
   const auto rows = static_cast<std::uint32_t>(ceil_div<index_t>(e.m, kernel::tile_m)),
              cols = static_cast<std::uint32_t>(ceil_div<index_t>(e.n, kernel::tile_n));
-  const work_order w = make_work_order({rows, cols, static_cast<std::uint32_t>(e.batch), 2}, workers,
-                                       static_cast<std::uint32_t>(ceil_div<index_t>(e.k, kernel::tile_k)), true);
+  const tile_order tiles{rows, cols, static_cast<std::uint32_t>(e.batch), 2};
+  const auto steps = static_cast<std::uint32_t>(ceil_div<index_t>(e.k, kernel::tile_k));
+  const work_order w =
+      stay > 0 ? make_shifts(tiles, workers, steps, stay) : make_work_order(tiles, workers, steps, true);
   EXPECT_EQ(w.streamed > 0, expect_parts);
   guarded_output<unsigned char, host_space> scratch(kernel::split_bytes(w));
   if (scratch.size() != 0) std::memset(scratch.data(), 0, kernel::counter_bytes(w));
@@ -61,6 +63,13 @@ TEST(gemm_split, tiles_beyond_a_wave) { split_product<one_block, f16, f16>(host.
 
 TEST(gemm_split, whole_waves_stay_whole) {
   split_product<one_block, f16, f16>(host.with_checks(), {200, 100, 200, 1}, 4, false);
+}
+
+TEST(gemm_split, workers_in_shifts) {
+  using in_turn = config<tile<64, 64, 64>, stages<3>, cluster<2>, ping_pong, warp_specialized>;
+  split_product<one_block, f16, f16>(host.with_checks(), {400, 200, 200, 1}, 2, false, 3);
+  split_product<two_blocks, bf16, float>(host.with_checks(), {600, 100, 70, 2}, 2, false, 1);
+  split_product<in_turn, bf16, float>(host.with_checks().with_order(order::random, 3), {600, 100, 130, 2}, 2, false, 3);
 }
 
 TEST(gemm_split, clusters) {

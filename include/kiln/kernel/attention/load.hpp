@@ -26,8 +26,9 @@ constexpr bool has_pairs(const tensor<T, 4, S, no_unit>& v) {
 
 /// Row r of the tile becomes the `cols` elements at `line(r)`, `step` apart, then zeros; a null line becomes zeros. A
 /// tile of floats takes narrower elements widened. With `vectors` (lines of 16-byte multiples) an access takes 16 bytes
-/// of the wider type: cp.async with `Async`, to be committed and waited for. Without `Padding` columns that lie a whole
-/// access behind the line's end are left as they are.
+/// of the wider type: cp.async with `Async`, to be committed and waited for; but not where a line ends within it
+/// (tile/load.hpp says why). Without `Padding` columns that lie a whole access behind the line's end are left as they
+/// are.
 template <bool Async, bool Padding, class T, class Block, class Tile, class Line>
 KILN_FN void load_lines(Block block, Tile& to, int cols, index_t step, bool vectors, Line line) {
   using value = typename Tile::value_type;
@@ -43,7 +44,7 @@ KILN_FN void load_lines(Block block, Tile& to, int cols, index_t step, bool vect
       const T* from = line(row);
       const int valid = from == nullptr || first >= cols ? 0 : min_of(cols - first, width);
       if constexpr (Async) {
-        if (vectors) {
+        if (vectors && (valid == width || valid == 0)) {
           void* at = to.address(row, first);
           sm80::cp_async<16>(block, thread, at, valid > 0 ? static_cast<const void*>(from + first) : at,
                              valid * static_cast<int>(sizeof(T)));

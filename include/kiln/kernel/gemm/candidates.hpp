@@ -90,12 +90,12 @@ index_t l2_bytes() {
   return 50 << 20;
 }
 
-/// The band in which a problem's tiles are walked.
+/// What decides about the order of a problem's tiles.
 template <class Kernel, class Arguments>
-std::uint32_t band_of(const Arguments& p, std::uint32_t rows, std::uint32_t cols, std::uint32_t resident,
-                      index_t cache_bytes) {
-  return best_band({rows, cols, resident, Kernel::tile_m, Kernel::tile_n * Arguments::products,
-                    saturated_product(p.k, sizeof(typename Arguments::a_type)), cache_bytes});
+band_problem band_problem_of(const Arguments& p, std::uint32_t rows, std::uint32_t cols, std::uint32_t resident,
+                             index_t cache_bytes) {
+  return {rows, cols, resident, Kernel::tile_m, Kernel::tile_n * Arguments::products,
+          saturated_product(p.k, sizeof(typename Arguments::a_type)), cache_bytes};
 }
 
 }  // inline namespace KILN_ABI

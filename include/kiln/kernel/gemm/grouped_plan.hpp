@@ -136,8 +136,9 @@ class grouped_plan {
       tiles += many ? 0xffffffff : static_cast<std::uint64_t>(rows * cols * p.batch);
       if (tiles >= 0xffffffff)
         return fail(errc::unsupported, "gemm_grouped: the list has 2^32 tiles or more, needs fewer");
-      const auto r = static_cast<std::uint32_t>(rows), c = static_cast<std::uint32_t>(cols);
-      one.tiles = {r, c, static_cast<std::uint32_t>(p.batch), detail::band_of<Kernel>(p, r, c, at_once, cache_bytes)};
+      const band_problem grid = detail::band_problem_of<Kernel>(
+          p, static_cast<std::uint32_t>(rows), static_cast<std::uint32_t>(cols), at_once, cache_bytes);
+      one.tiles = {grid.rows, grid.cols, static_cast<std::uint32_t>(p.batch), best_band(grid)};
       first_.push_back(static_cast<std::uint32_t>(tiles));
       reduction_bytes_ += detail::partial_bytes(p, parts_of(Kernel{}, one));
     }

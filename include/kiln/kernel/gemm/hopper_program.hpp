@@ -272,7 +272,7 @@ struct hopper_program {
   KILN_FN static void finish(Group group, const parameters& p, const work_order& work, const segment& s,
                              const tile_index& t, state<Group>& st, scratch& memory, std::uint32_t& flag, int rank) {
     const int name = group.number(), share = share_of(group);
-    if (s.parts > 1 && !add_parts(group, p, work, s, st.acc, flag, name, rank)) return;
+    if (s.tile >= work.whole() && !add_parts(group, p, work, s, st.acc, flag, name, rank)) return;
     const coord tile = tile_of(t, rank);
     finisher::run(group, p.arguments, p.stores, t.batch, first_of(tile, share), tile.col * finisher::row_parts_of_tile,
                   (tile.row * sharers + share) * finisher::column_parts_of_group, st.acc, st.parity, memory, name);
@@ -338,36 +338,39 @@ struct hopper_program {
     return {tile.row * tile_m + share * group_m, tile.col * tile_n};
   }
 
-  /// Leaves this part's sums in the workspace, or, for the last to come, adds up those of all parts. Whether it was the
-  /// last.
+  /// Of a tile that may be in parts: leaves this one's sums in the workspace, or, for the last to come, adds up those of
+  /// all. Whether it was the last.
   template <class Group, class Sums>
   KILN_FN static bool add_parts(Group group, const parameters& p, const work_order& work, const segment& s, Sums& total,
                                 std::uint32_t& flag, int name, int rank) {
+    const tile_part part = work.part_of(s);
+    if (part.count == 1) return true;
     constexpr int of_block = registers * 128, all = blocks * of_block;  // sums of a group
     const auto share = static_cast<std::uint32_t>(share_of(group)), block_rank = static_cast<std::uint32_t>(rank);
-    const auto place_of = [&](int part, int block) {
+    const auto place_of = [&](int number, int block) {
       const std::uint64_t place =
-          (static_cast<std::uint64_t>(s.owner + static_cast<std::uint32_t>(part)) * 2 + (part == 0 ? 1 : 0)) * cluster +
+          (static_cast<std::uint64_t>(part.owner + static_cast<std::uint32_t>(number)) * 2 + (number == 0 ? 1 : 0)) *
+              cluster +
           block_rank;
       return reinterpret_cast<accumulator*>(p.split.sums) + (place * sharers + share) * all + block * of_block;
     };
     std::uint32_t* arrived =
         p.split.arrived + (static_cast<std::uint64_t>(s.tile - work.whole()) * cluster + block_rank) * sharers + share;
-    const auto others = static_cast<std::uint32_t>(s.parts - 1);
+    const auto others = static_cast<std::uint32_t>(part.count - 1);
     int kept = -1;  // the part whose sums are in registers
-    if ((s.part == 0 || s.parts == 2) && count_parts(group, arrived, 0, flag, name) == others) {
-      kept = s.part;
+    if ((part.number == 0 || part.count == 2) && count_parts(group, arrived, 0, flag, name) == others) {
+      kept = part.number;
     } else {
       KILN_UNROLL
-      for (int b = 0; b < blocks; ++b) put_sums(group, place_of(s.part, b), total[b]);
+      for (int b = 0; b < blocks; ++b) put_sums(group, place_of(part.number, b), total[b]);
       if (count_parts(group, arrived, 1, flag, name) != others) return false;
     }
     KILN_UNROLL
     for (int b = 0; b < blocks; ++b) {
       if (kept < 0) get_sums<false>(group, place_of(0, b), total[b]);
       KILN_NO_UNROLL
-      for (int part = kept < 0 ? 1 : 0; part < s.parts; ++part)
-        if (part != kept) get_sums<true>(group, place_of(part, b), total[b]);
+      for (int other = kept < 0 ? 1 : 0; other < part.count; ++other)
+        if (other != kept) get_sums<true>(group, place_of(other, b), total[b]);
     }
     return true;
   }

@@ -160,16 +160,18 @@ class gemm_plan {
     if (rows > 0xffffffff / cols || rows * cols > 0xffffffff / arguments_.batch)
       return fail(errc::unsupported, "gemm: ", arguments_.batch, " x ", rows, " x ", cols,
                   " tiles, needs fewer than 2^32");
-    const auto r = static_cast<std::uint32_t>(rows), c = static_cast<std::uint32_t>(cols);
+    const auto batch = static_cast<std::uint32_t>(arguments_.batch);
     const auto workers = static_cast<std::uint32_t>(workers_of<Kernel>());
-    const tile_order tiles{r, c, static_cast<std::uint32_t>(arguments_.batch),
-                           detail::band_of<Kernel>(arguments_, r, c, workers * Kernel::resident,
-                                                   detail::l2_bytes<on_host>())};
+    const band_problem grid =
+        detail::band_problem_of<Kernel>(arguments_, static_cast<std::uint32_t>(rows), static_cast<std::uint32_t>(cols),
+                                        workers * Kernel::resident, detail::l2_bytes<on_host>());
+    const tile_order tiles{grid.rows, grid.cols, batch, best_band(grid)};
     parts_ = {rows * Kernel::column_parts_of_tile, cols * Kernel::row_parts_of_tile};
     reduction_bytes_ = detail::partial_bytes(arguments_, parts_);
     const auto steps = static_cast<std::uint32_t>(max_of<index_t>(ceil_div<index_t>(arguments_.k, Kernel::tile_k), 1));
-    whole_ = make_work_order(tiles, workers, steps, false);
-    streamed_ = make_work_order(tiles, workers, steps, choice_.stream);
+    const std::uint32_t stay = Kernel::is_hopper ? best_stay(grid, tiles.band, batch) : 0;
+    whole_ = stay > 0 ? make_shifts(tiles, workers, steps, stay) : make_work_order(tiles, workers, steps, false);
+    streamed_ = stay > 0 ? whole_ : make_work_order(tiles, workers, steps, choice_.stream);
     if constexpr (Kernel::is_hopper) {
       KILN_TRY(refusal<Kernel>(hopper_));
       split_bytes_ = Kernel::split_bytes(streamed_);
