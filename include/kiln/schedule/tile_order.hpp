@@ -67,9 +67,9 @@ constexpr std::uint32_t best_band(const band_problem& p) {
 }
 
 /// How many tiles a worker takes before another begins in its place (work_order.hpp); 0: all. Blocks out of step cost
-/// most where the rows of a wave do not fit into the L2, and more the more waves there are; to begin anew costs a worker
-/// about 3.5 us. On an H200 16,384 cubed (124 waves of 155 MB, 105 us each) took 13.5 to 15.8 ms where workers stayed
-/// and 12.65 to 13.0 ms in stays of 4 or 8 tiles; 8,192 cubed (31 waves of 52 MB) took the same or a little longer.
+/// most where the rows of a wave do not fit into the L2, and the more the more waves there are; to begin anew costs a
+/// worker about 3.5 us. On an H200 16,384 cubed (124 waves of 155 MB, 105 us each) took 13.5 to 15.8 ms where workers
+/// stayed, and 12.65 to 13.0 ms in stays of 4 or 8 tiles; 8,192 cubed (31 waves of 52 MB) took the same or 1 % longer.
 constexpr std::uint32_t best_stay(const band_problem& p, std::uint32_t band, std::uint32_t batches) {
   constexpr std::uint32_t stay = 8, least_stays = 4;
   const std::uint64_t tiles = static_cast<std::uint64_t>(p.rows) * p.cols * batches;

@@ -1,5 +1,6 @@
-// Tiles cut along K: parts meet in the workspace, in any order of roles, and the last to arrive adds them up. And workers
-// in shifts. The public call has neither on the host, which is one worker, so this drives the kernel's own parts.
+// Tiles cut along K: parts meet in the workspace, in any order of roles, and the last to arrive adds them up. And
+// workers in shifts. The public call has neither on the host, which is one worker, so this drives the kernel's own
+// parts.
 #include <kiln/arch/host/driver.hpp>
 
 #include "tests/kernel/gemm/problem.hpp"

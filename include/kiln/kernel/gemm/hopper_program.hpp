@@ -338,8 +338,8 @@ struct hopper_program {
     return {tile.row * tile_m + share * group_m, tile.col * tile_n};
   }
 
-  /// Of a tile that may be in parts: leaves this one's sums in the workspace, or, for the last to come, adds up those of
-  /// all. Whether it was the last.
+  /// Of a tile that may be in parts: leaves this one's sums in the workspace, or, for the last to come, adds up those
+  /// of all. Whether it was the last.
   template <class Group, class Sums>
   KILN_FN static bool add_parts(Group group, const parameters& p, const work_order& work, const segment& s, Sums& total,
                                 std::uint32_t& flag, int name, int rank) {
