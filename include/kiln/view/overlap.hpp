@@ -121,6 +121,12 @@ inline overlap overlaps(const plain_view& x, const plain_view& y) {
   return are_apart(footprint_of(x), footprint_of(y)) ? overlap::none : overlap::partial;
 }
 
+/// Whether a view shares memory with the `bytes` from `data` on.
+inline bool reaches_into(const plain_view& v, const void* data, std::size_t bytes) {
+  const index_t extent[] = {static_cast<index_t>(bytes)}, stride[] = {1};
+  return overlaps(v, {data, extent, stride, 1, 0, 1, 1}) != overlap::none;
+}
+
 inline bool overlaps_itself(const plain_view& v) {
   if (v.size() <= 0) return false;
   for (int a = 0; a < v.rank; ++a)

@@ -160,6 +160,9 @@ TYPED_TEST(map_reductions, wrong_arguments_are_named_and_nothing_is_written) {
   if constexpr (!E::on_host) {
     expect(reduce(ex, many, view_on<E>(sum.data(), 1), 0.0f, kinetic{}, add{}), errc::workspace_too_small,
            ("has 0 bytes, needs " + std::to_string(reduce_workspace_size<float>(many))).c_str());
+    expect(reduce(E{nullptr, {b.now[3]->data(), reduce_workspace_size<float>(many)}}, many, view_on<E>(sum.data(), 1),
+                  0.0f, kinetic{}, add{}),
+           errc::overlap, "the executor's workspace shares memory with the view");
   }
   expect(reduce(ex, p, view_on<E>(a.now[3]->data(), 1), 0.0f, kinetic{}, add{}), errc::overlap,
          "the result shares memory with the view");

@@ -168,6 +168,10 @@ TYPED_TEST(gemm_arguments_of_calls, workspace_too_small_for_a_reduction) {
     this->expect_refused(plan.run(E{nullptr, {scratch.data(), 16}}), errc::workspace_too_small,
                          {"16 bytes", bytes.c_str()});
     this->expect_refused(plan.run(E{nullptr, {scratch.data() + 8, (1 << 16) - 8}}), errc::bad_alignment, {"16 bytes"});
+    this->expect_refused(plan.run(E{nullptr, {this->d().data, needed}}), errc::overlap,
+                         {"workspace", "output", bytes.c_str()});
+    this->expect_refused(plan.run(E{nullptr, {const_cast<f16*>(this->b().data), needed}}), errc::overlap,
+                         {"workspace", "`b`"});
     EXPECT_TRUE(sums.untouched());
     EXPECT_TRUE(plan.run(E{nullptr, {scratch.data(), needed}}).ok());
   }

@@ -5,8 +5,7 @@
 #include <vector>
 
 #include <kiln/core/status.hpp>
-#include <kiln/kernel/gemm/arguments.hpp>
-#include <kiln/view/overlap.hpp>
+#include <kiln/kernel/gemm/check.hpp>
 
 namespace kiln::detail {
 
@@ -22,15 +21,6 @@ void add_range(std::vector<byte_range>& to, const View& v, std::uint32_t problem
   if (v.data == nullptr || v.empty()) return;
   const auto f = footprint_of(v);
   to.push_back({f.first, f.first + static_cast<std::uint64_t>(f.span()), problem, written});
-}
-
-/// Calls `f(view, name)` for what a problem reads.
-template <class Arguments, class F>
-void each_read(const Arguments& p, F&& f) {
-  f(p.a, "a");
-  for (int q = 0; q < Arguments::products; ++q)
-    f(p.b[q], Arguments::products == 1 ? "b" : q == 0 ? "b.first" : "b.second");
-  p.sinks.each([&](const auto& sink, auto) { sink.expr.each_tensor(f); });
 }
 
 /// The outputs of one problem against all that another touches.

@@ -8,6 +8,15 @@
 
 namespace kiln::detail {
 
+/// Calls `f(view, name)` for what a problem reads.
+template <class Arguments, class F>
+void each_read(const Arguments& p, F&& f) {
+  f(p.a, "a");
+  for (int q = 0; q < Arguments::products; ++q)
+    f(p.b[q], Arguments::products == 1 ? "b" : q == 0 ? "b.first" : "b.second");
+  p.sinks.each([&](const auto& sink, auto) { sink.expr.each_tensor(f); });
+}
+
 /// One operand [batch, rows, cols]: extents, address, and rows that do not run into each other. It is not looked at
 /// where the result has no elements (`unread`).
 template <class V>
@@ -70,6 +79,20 @@ status check_gemm(const Arguments& p) {
     for (int q = 0; q < Arguments::products; ++q)
       against(p.b[q], Arguments::products == 1 ? "b" : q == 0 ? "b.first" : "b.second");
   });
+  return s;
+}
+
+/// Of the scratch memory of a run, `data` and `bytes` of it: no view reaches into it.
+template <class Arguments>
+status check_scratch(const char* program, const Arguments& p, const void* data, std::size_t bytes) {
+  status s;
+  const auto outside = [&](const auto& view, const char* name) {
+    if (s.ok() && reaches_into(plain(view), data, bytes))
+      s = fail(errc::overlap, program, ": the executor's workspace shares memory with `", name, "`, needs ", bytes,
+               " bytes of its own");
+  };
+  each_read(p, outside);
+  p.sinks.each([&](const auto& sink, auto) { outside(sink.view, "output"); });
   return s;
 }
 

@@ -171,6 +171,9 @@ class grouped_plan {
   status run_kernel(const Executor& ex, [[maybe_unused]] Kernel kernel) const {
     detail::run_scratch scratch;
     KILN_TRY(scratch.take(ex, "gemm_grouped", workspace_size(), workspace_size()));
+    if (workspace_size() > 0)
+      for (const auto& one : problems_)
+        KILN_TRY(detail::check_scratch("gemm_grouped", one.arguments, scratch.data, workspace_size()));
     unsigned char* next = scratch.data;
     std::vector<listed> placed;
     if constexpr (Arguments::any_reduction) {

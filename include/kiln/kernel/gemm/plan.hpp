@@ -5,6 +5,7 @@
 #include <kiln/core/trace.hpp>
 #include <kiln/epilogue/sinks.hpp>
 #include <kiln/kernel/gemm/candidates.hpp>
+#include <kiln/kernel/gemm/check.hpp>
 #include <kiln/kernel/gemm/explain.hpp>
 #include <kiln/kernel/gemm/reduction.hpp>
 
@@ -144,9 +145,11 @@ class gemm_plan {
       usable[i] = s.ok();
       if (!s.ok() && refused_.ok()) refused_ = s;
     });
-    choice_ = choose_configuration({arguments_.m, arguments_.n, arguments_.k, arguments_.batch,
-                                    detail::lines_of(arguments_.a), detail::lines_of(arguments_.b[0])},
-                                   facts, detail::multiprocessors<on_host>(), usable);
+    int b_lines = 1;
+    for (const auto& b : arguments_.b) b_lines = max_of(b_lines, detail::lines_of(b));
+    choice_ = choose_configuration(
+        {arguments_.m, arguments_.n, arguments_.k, arguments_.batch, detail::lines_of(arguments_.a), b_lines}, facts,
+        detail::multiprocessors<on_host>(), usable);
     if (choice_.number < 0) return refused_;
     status s;
     with_chosen([&](auto kernel) { s = settle(kernel); });
@@ -193,6 +196,8 @@ class gemm_plan {
     Arguments p = arguments_;
     detail::run_scratch scratch;
     KILN_TRY(scratch.take(ex, "gemm", workspace_size(), reduction_bytes_));
+    if (workspace_size() > 0)
+      KILN_TRY(detail::check_scratch("gemm", p, scratch.data, min_of(scratch.bytes, workspace_size())));
     detail::place_partials(p, parts_, scratch.data);
     gemm_explanation what;
     if (trace::on()) what = explain();
