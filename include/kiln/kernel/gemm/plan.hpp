@@ -60,6 +60,12 @@ class gemm_plan {
     return run_on(ex);
   }
 #endif
+  template <class NoExecutor>
+  status run(const NoExecutor&) const {
+    static_assert(detail::never<NoExecutor>,
+                  "plan.run takes an executor of the views' memory: host for host_view, device(stream) for device_view");
+    return {};
+  }
 
  private:
   static constexpr auto candidates() {
