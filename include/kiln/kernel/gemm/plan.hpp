@@ -63,7 +63,8 @@ class gemm_plan {
   template <class NoExecutor>
   status run(const NoExecutor&) const {
     static_assert(detail::never<NoExecutor>,
-                  "plan.run takes an executor of the views' memory: host for host_view, device(stream) for device_view");
+                  "plan.run takes an executor of the views' memory: host for host_view, device(stream) for "
+                  "device_view");
     return {};
   }
 
