@@ -70,19 +70,24 @@ bool one_case::add_lt(const std::string& name, const lt_settings& settings, accu
     return false;
   }
   lt_algorithms_ = static_cast<int>(all.size());
+  const auto check_one = [&](const launcher& one) {
+    check(one, name, settings.row_wise_scales ? epilogue::scaled : epilogue::none, how, d, step, settings.out, columns,
+          pitch);
+  };
+  const launcher first = all.front();
   // Some are beyond the bound of their types: for odd K, say. The fastest that is right competes.
   for (;; ++lt_wrong_) {
     const std::size_t best = fastest(all, p.sets, global_settings().timing);
     try {
-      check(all[best], name, settings.row_wise_scales ? epilogue::scaled : epilogue::none, how, d, step, settings.out,
-            columns, pitch);
-      add(name, all[best]);
-      if (first_too) add(name + "_first", all.front());
-      return true;
+      check_one(all[best]);
     } catch (const failure&) {
       if (all.size() == 1) throw;
       all.erase(all.begin() + static_cast<std::ptrdiff_t>(best));
+      continue;
     }
+    add(name, all[best]);
+    if (first_too) check_one(first), add(name + "_first", first);
+    return true;
   }
 }
 

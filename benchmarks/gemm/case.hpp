@@ -17,8 +17,8 @@ class one_case {
 
   /// Adds a contender after its output is found right. The first one is what the case's time is.
   void add_kiln(const std::string& name, const kiln_side&, epilogue, accumulation);
-  /// cuBLASLt's fastest algorithm, and if asked for, as `name`_first, the first of its heuristic's list, which PyTorch
-  /// takes. False where the library is absent or has no algorithm for the problem.
+  /// cuBLASLt's fastest algorithm, and if asked for, as `name`_first, the first of its heuristic's list that runs: what
+  /// PyTorch takes. False where the library is absent or has no algorithm for the problem.
   bool add_lt(const std::string& name, const lt_settings&, accumulation, bool first_too = false);
   /// The int32 product of the contender added by `add_lt("lt")`, and one kernel that scales it.
   void add_lt_then_scale(const std::string& name);

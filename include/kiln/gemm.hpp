@@ -20,9 +20,13 @@
 /// well if <kiln/arch/host/driver.hpp> is included before the call. `host.with_checks()` watches shared memory: a race
 /// or a wait that is missing is a status of code protocol.
 ///
-/// Errors: bad_shape, bad_stride, bad_alignment, null_pointer, overlap (an output shares memory with `a`, `b` or partly
-/// with what the epilogue reads), workspace_too_small, unsupported (a pinned configuration, or a GPU for which no code
-/// was built), cuda_error. Each is returned before anything is launched.
+/// The workspace, `device(stream, workspace{p, bytes})`, is needed by reductions among the sinks alone; with as much as
+/// `plan_gemm(...).workspace_size()` says, tiles that would leave the GPU idle are cut along K.
+///
+/// Errors: bad_shape, bad_stride, bad_alignment (of an element, or of the workspace: 16 bytes), null_pointer, overlap
+/// (an output shares memory with `a`, `b` or partly with what the epilogue reads, or the workspace with any of them),
+/// workspace_too_small, unsupported (a pinned configuration, or a GPU for which no code was built), cuda_error. Each is
+/// returned before anything is launched.
 #include <kiln/core/trace.hpp>
 #include <kiln/kernel/gemm/check.hpp>
 #include <kiln/kernel/gemm/plan.hpp>
@@ -118,6 +122,7 @@ struct gemm_types {
 struct no_plan {
   static status state() { return {}; }
   static std::size_t workspace_size() { return 0; }
+  static gemm_explanation explain() { return {}; }
   template <class... X>
   static status run(const X&...) {
     return {};

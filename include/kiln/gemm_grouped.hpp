@@ -20,7 +20,8 @@
 /// reduction of each problem takes one more small launch.
 ///
 /// Errors: those of `gemm`, with the number of the problem in front; null_pointer (a list without memory), bad_shape (a
-/// negative count), overlap (an output shares memory with anything of another problem: they run at one time).
+/// negative count), overlap (an output shares memory with anything of another problem: they run at one time; or the
+/// workspace with anything of one).
 #include <kiln/gemm.hpp>
 #include <kiln/kernel/gemm/grouped_plan.hpp>
 

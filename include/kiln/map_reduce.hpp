@@ -71,7 +71,8 @@ std::size_t reduce_workspace_size(const View& v) {
 /// without elements gives `init`.
 ///
 /// Refused: a negative extent, null data, a result that is not one element or lies in the view (overlap), less scratch
-/// memory than `reduce_workspace_size<A>(view)` bytes (workspace_too_small).
+/// memory than `reduce_workspace_size<A>(view)` bytes (workspace_too_small), or such memory that is not aligned to 256
+/// bytes or lies in the view or the result (overlap).
 template <executor Executor, class View, class Result, class A, class Map, class Op>
 status reduce(const Executor& ex, const View& view, const Result& result, const A& init, const Map& map, const Op& op) {
   constexpr auto found = detail::first_fault<typename Executor::space>(detail::writes<Result, detail::any_element>(1));

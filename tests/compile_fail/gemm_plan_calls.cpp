@@ -1,5 +1,5 @@
 // expect: plan.run takes an executor of the views' memory: host for host_view, device(stream) for device_view
-// expect: config: K of tile is not a multiple of what the instructions take
+// expect: config: tile takes M, N and K, as tile<128, 128, 64>
 #include <kiln/gemm.hpp>
 
 using namespace kiln;

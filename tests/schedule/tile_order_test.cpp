@@ -108,7 +108,8 @@ TEST(best_stay, is_for_many_waves_of_more_than_the_l2_holds) {
   EXPECT_EQ(stay(8192, 8192, 8192), 0u);
   EXPECT_EQ(stay(8192, 27392, 4096), 0u);
   EXPECT_EQ(stay(8192, 4096, 13696), 0u);
-  EXPECT_GT(stay(8192, 4096, 13696, 4), 0u);
+  EXPECT_EQ(stay(8192, 4096, 13696, 4), 0u);
+  EXPECT_GT(stay(8192, 4096, 13696, 5), 0u);
   EXPECT_EQ(stay(16384, 16384, 16384, 1u << 20), 0u);
 }
 

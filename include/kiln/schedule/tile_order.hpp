@@ -37,10 +37,12 @@ struct band_problem {
   index_t cache_bytes;       ///< of the L2
 };
 
-/// Rows of A and B that the tiles of one wave read in such a band.
+/// Rows of A and B that the tiles of one wave read in such a band; a wave that is wider than the grid reaches into the
+/// bands below.
 constexpr double rows_of_wave(const band_problem& p, std::uint32_t band) {
-  return static_cast<double>(band) * p.tile_m + min_of(static_cast<double>(ceil_div(p.resident, band)) * p.tile_n,
-                                                       static_cast<double>(p.cols) * p.tile_n);
+  const std::uint32_t high = max_of(band, min_of(ceil_div(p.resident, p.cols), p.rows));
+  const std::uint32_t wide = min_of(ceil_div(p.resident, band), p.cols);
+  return static_cast<double>(high) * p.tile_m + static_cast<double>(wide) * p.tile_n;
 }
 
 /// The band with which the tiles read the fewest rows of A and B from beyond the L2. A band whose rows of A stay there
@@ -68,10 +70,11 @@ constexpr std::uint32_t best_band(const band_problem& p) {
 
 /// How many tiles a worker takes before another begins in its place (work_order.hpp); 0: all. Blocks out of step cost
 /// most where the rows of a wave do not fit into the L2, and the more the more waves there are; to begin anew costs a
-/// worker about 3.5 us. On an H200 16,384 cubed (124 waves of 155 MB, 105 us each) took 13.5 to 15.8 ms where workers
+/// worker about 3.5 us. On an H200 16,384 cubed (124 waves of 105 MB, 105 us each) took 13.5 to 15.8 ms where workers
 /// stayed, and 12.65 to 13.0 ms in stays of 4 or 8 tiles; 8,192 cubed (31 waves of 52 MB) took the same or 1 % longer.
+/// Shifts leave the last tiles whole, which of 64 waves costs less than that.
 constexpr std::uint32_t best_stay(const band_problem& p, std::uint32_t band, std::uint32_t batches) {
-  constexpr std::uint32_t stay = 8, least_stays = 4;
+  constexpr std::uint32_t stay = 8, least_stays = 8;
   const std::uint64_t tiles = static_cast<std::uint64_t>(p.rows) * p.cols * batches;
   const bool long_way = rows_of_wave(p, band) * static_cast<double>(p.row_bytes) > static_cast<double>(p.cache_bytes);
   const bool counts = tiles < (std::uint64_t{1} << 31);  // numbers of tiles behind the last have 32 bits, too

@@ -9,8 +9,8 @@
 /// neighbouring tiles are then at the same place of K at the same time, and share operands in the L2.
 ///
 /// Over many waves workers drift apart, and those that are alone at their place of K read from beyond the L2 what the
-/// others shared, which sets them back further. So a worker may stay for some tiles only: the next one begins where one
-/// has ended, with the tiles that are next in the order by then.
+/// others shared, which sets them back further. So workers may come in shifts: each stays for some tiles, and where one
+/// has ended another begins, with tiles of the next shift. Who begins when does not change what anyone computes.
 #include <cstdint>
 
 #include <kiln/schedule/tile_order.hpp>
@@ -36,7 +36,7 @@ struct work_order {
   /// because workers that are in different places of K share less in the L2.
   std::uint32_t streamed;
   std::uint32_t cutters;    ///< the first so many workers have equal shares of the streamed tiles
-  std::uint32_t at_once;    ///< workers that run at one time: all, or all of a shift
+  std::uint32_t resident;   ///< workers that run at one time: all, or those of a shift
   std::uint32_t stay;       ///< whole tiles of a worker of a shift; 0: there are no shifts
 
   /// Worker that has step `x` of the ribbon of all streamed tiles.
@@ -50,24 +50,24 @@ struct work_order {
 
   /// A worker's place in its list.
   struct cursor {
-    std::uint32_t next_tile, last_tile;  // whole tiles, the last one not among them
-    std::uint32_t at, end;               // of the ribbon
+    std::uint32_t next_tile, end_tile;  // whole tiles
+    std::uint32_t at, end;              // of the ribbon
   };
   KILN_FN constexpr cursor begin(std::uint32_t worker) const {
-    // Without the long divisions, which a kernel waits for before all else.
     if (stay > 0) {
-      const std::uint32_t shift = worker / at_once, of_shift = at_once * stay, first = shift * of_shift;
-      return {first + (worker - shift * at_once), min_of(first + of_shift, whole()), 0, 0};
+      const std::uint32_t shift = worker / resident, of_shift = resident * stay, first = shift * of_shift;
+      return {first + (worker - shift * resident), min_of(first + of_shift, whole()), 0, 0};
     }
+    // Without the long divisions, which a kernel waits for before all else.
     if (streamed == 0 || worker >= cutters) return {worker, whole(), 0, 0};
     return {worker, whole(), ribbon_begin(worker), ribbon_begin(worker + 1)};
   }
 
   /// The next segment of the list; false at its end.
   KILN_FN constexpr bool next(cursor& c, segment& s) const {
-    if (c.next_tile < c.last_tile) {
+    if (c.next_tile < c.end_tile) {
       s = {c.next_tile, 0, static_cast<int>(steps)};
-      c.next_tile += at_once;
+      c.next_tile += resident;
       return true;
     }
     if (c.at < c.end) {
@@ -114,7 +114,8 @@ constexpr work_order make_work_order(const tile_order& tiles, std::uint32_t work
   return order(used, used == count ? 0 : count, used);
 }
 
-/// Work in shifts of `workers` that run at one time, of which each takes `stay` whole tiles.
+/// Work in shifts of `workers` that run at one time, of which each takes `stay` whole tiles, at least 1. There are
+/// fewer than 2^31 tiles, and of a shift.
 constexpr work_order make_shifts(const tile_order& tiles, std::uint32_t workers, std::uint32_t steps,
                                  std::uint32_t stay) {
   const std::uint32_t count = tiles.count(), of_shift = workers * stay, full = count / of_shift;

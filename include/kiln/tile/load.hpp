@@ -3,8 +3,8 @@
 ///
 /// Where the matrix's unit axis is the tile's contiguous axis and its rows are aligned to 16 bytes, the copies are
 /// cp.async of 16 bytes; aligned to 4, and for elements of 4 bytes anywhere, of 4. Everything else goes element by
-/// element through registers; so does what is left of the last line where that is no whole copy, since memory may end
-/// there, and compute-sanitizer takes a copy of fewer valid bytes for one of all.
+/// element through registers; so does the end of the line behind which memory may end, the last one, where it is no
+/// whole copy: compute-sanitizer takes a copy of fewer valid bytes for one of all.
 #include <kiln/arch/sm80.hpp>
 #include <kiln/tile/shared_tile.hpp>
 #include <kiln/view/tensor.hpp>
@@ -29,6 +29,8 @@ KILN_FN void load_tile(Block block, Tile& to, const tensor<T, 2, S, U>& from, in
   constexpr int per_chunk = 16 / static_cast<int>(sizeof(T));
   constexpr int chunks_of_row = Tile::cols / per_chunk;
   using value = std::remove_const_t<T>;
+  // Lines that repeat or run backwards may each be the last of memory.
+  const bool any_last = from.stride(0) <= 0;
   const auto by_elements = [&](int thread, int row, int first, const T* source, int valid, int count) {
     KILN_NO_UNROLL
     for (int e = 0; e < count; ++e)
@@ -50,7 +52,7 @@ KILN_FN void load_tile(Block block, Tile& to, const tensor<T, 2, S, U>& from, in
         KILN_NO_UNROLL
         for (int row = thread / chunks_of_row; row < Tile::rows; row += rows_a_pass, source += step) {
           const bool inside = row < lines && valid > 0;
-          if (inside && valid < per_chunk && row + 1 == lines)
+          if (inside && valid < per_chunk && (any_last || row + 1 == lines))
             by_elements(thread, row, first, source, valid, per_chunk);
           else
             sm80::cp_async<16>(block, thread, to.address(row, first), inside ? source : from.data,
@@ -73,7 +75,7 @@ KILN_FN void load_tile(Block block, Tile& to, const tensor<T, 2, S, U>& from, in
         const index_t left = from.extents[1] - col - c;
         const bool inside = line + row < from.extents[0] && left > 0;
         const T* source = inside ? from.data + (line + row) * from.stride(0) + (col + c) * from.stride(1) : from.data;
-        if (n > 1 && inside && left < n && line + row + 1 == from.extents[0]) {
+        if (n > 1 && inside && left < n && (any_last || line + row + 1 == from.extents[0])) {
           by_elements(thread, row, c, source, static_cast<int>(left), n);
           continue;
         }

@@ -26,9 +26,9 @@ constexpr bool has_pairs(const tensor<T, 4, S, no_unit>& v) {
 
 /// Row r of the tile becomes the `cols` elements at `line(r)`, `step` apart, then zeros; a null line becomes zeros. A
 /// tile of floats takes narrower elements widened. With `vectors` (lines of 16-byte multiples) an access takes 16 bytes
-/// of the wider type: cp.async with `Async`, to be committed and waited for; but not where a line ends within it
-/// (tile/load.hpp says why). Without `Padding` columns that lie a whole access behind the line's end are left as they
-/// are.
+/// of the wider type: cp.async with `Async`, to be committed and waited for, but not where a line ends within it, since
+/// memory may end there, too (tile/load.hpp). Without `Padding` columns that lie a whole access behind the line's end
+/// are left as they are.
 template <bool Async, bool Padding, class T, class Block, class Tile, class Line>
 KILN_FN void load_lines(Block block, Tile& to, int cols, index_t step, bool vectors, Line line) {
   using value = typename Tile::value_type;

@@ -58,6 +58,8 @@ struct gemm_arguments {
   static constexpr int products = Products;
   static constexpr int sink_count = sizeof...(Sinks);
   static constexpr bool any_reduction = (Sinks::reduces || ...);
+  /// What messages call the second operand of product q.
+  static constexpr const char* name_of_b(int q) { return Products == 1 ? "b" : q == 0 ? "b.first" : "b.second"; }
   static constexpr major a_major = A::unit_axis == 2 ? major::k : A::unit_axis == 1 ? major::mn : major::none;
   static constexpr major b_major = B::unit_axis == 1 ? major::k : B::unit_axis == 2 ? major::mn : major::none;
 

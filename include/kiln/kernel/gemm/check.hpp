@@ -12,8 +12,7 @@ namespace kiln::detail {
 template <class Arguments, class F>
 void each_read(const Arguments& p, F&& f) {
   f(p.a, "a");
-  for (int q = 0; q < Arguments::products; ++q)
-    f(p.b[q], Arguments::products == 1 ? "b" : q == 0 ? "b.first" : "b.second");
+  for (int q = 0; q < Arguments::products; ++q) f(p.b[q], Arguments::name_of_b(q));
   p.sinks.each([&](const auto& sink, auto) { sink.expr.each_tensor(f); });
 }
 
@@ -53,7 +52,7 @@ status check_gemm(const Arguments& p) {
   const bool unread = p.m == 0 || p.n == 0 || p.batch == 0;
   KILN_TRY(check_operand(p.a, "a", unread));
   for (int q = 0; q < Arguments::products; ++q) {
-    const char* name = Arguments::products == 1 ? "b" : q == 0 ? "b.first" : "b.second";
+    const char* name = Arguments::name_of_b(q);
     const auto& b = p.b[q];
     KILN_TRY(check_operand(b, name, unread));
     if (b.extents[1] != p.k)
@@ -76,23 +75,23 @@ status check_gemm(const Arguments& p) {
                  "`, needs memory of its own");
     };
     against(p.a, "a");
-    for (int q = 0; q < Arguments::products; ++q)
-      against(p.b[q], Arguments::products == 1 ? "b" : q == 0 ? "b.first" : "b.second");
+    for (int q = 0; q < Arguments::products; ++q) against(p.b[q], Arguments::name_of_b(q));
   });
   return s;
 }
 
-/// Of the scratch memory of a run, `data` and `bytes` of it: no view reaches into it.
+/// No view of a problem reaches into the `bytes` of the workspace from `data` on, which a run makes use of. `program`
+/// begins the message.
 template <class Arguments>
-status check_scratch(const char* program, const Arguments& p, const void* data, std::size_t bytes) {
+status check_scratch(const std::string& program, const Arguments& p, const void* data, std::size_t bytes) {
   status s;
-  const auto outside = [&](const auto& view, const char* name) {
+  const auto refuse = [&](const auto& view, const auto&... name) {
     if (s.ok() && reaches_into(plain(view), data, bytes))
-      s = fail(errc::overlap, program, ": the executor's workspace shares memory with `", name, "`, needs ", bytes,
-               " bytes of its own");
+      s = fail(errc::overlap, std::string_view(program), ": the executor's workspace shares memory with ", name...,
+               ", needs ", bytes, " bytes of its own");
   };
-  each_read(p, outside);
-  p.sinks.each([&](const auto& sink, auto) { outside(sink.view, "output"); });
+  each_read(p, [&](const auto& view, const char* name) { refuse(view, "operand `", name, "`"); });
+  p.sinks.each([&](const auto& sink, auto number) { refuse(sink.view, "output ", decltype(number)::value); });
   return s;
 }
 

@@ -6,7 +6,7 @@
 namespace kiln {
 
 /// The tile of D that one block (or cluster member) computes at a time, and the slice of K of one stage, in elements.
-/// The defaults are refused, with a sentence.
+/// All three are needed; the defaults are for a sentence that says so.
 template <int M, int N = 0, int K = 0>
 struct tile {
   static constexpr int m = M, n = N, k = K;

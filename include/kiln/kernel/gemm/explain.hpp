@@ -17,6 +17,7 @@ struct gemm_explanation {
   std::string reason;          ///< why this kernel; of a plan that cannot run, what is wrong
   index_t tiles = 0;             ///< of D
   bool cut = false;            ///< some tiles are cut along K if the workspace allows it
+  bool shifts = false;         ///< blocks take a few tiles each, and others follow (schedule/work_order.hpp)
   double bytes = 0;            ///< read plus written, each operand once
   double operations = 0;       ///< multiplications plus additions
   /// The larger of bytes over the memory's rate and operations over the units' rate; 0 on the host.
@@ -29,8 +30,9 @@ struct gemm_explanation {
     char times[96];
     std::snprintf(times, sizeof times, "; %.3g GFLOP, %.3g MB, at the GPU's peaks %.1f us", operations * 1e-9,
                   bytes * 1e-6, roofline_seconds * 1e6);
-    return std::string(schedule) + ", " + std::to_string(tiles) + (tiles == 1 ? " tile" : " tiles") +
-           (cut ? ", some cut along K" : "") + ": " + reason + (roofline_seconds > 0 ? times : "");
+    const char* how = cut ? ", some cut along K" : shifts ? ", in shifts" : "";
+    return std::string(schedule) + ", " + std::to_string(tiles) + (tiles == 1 ? " tile" : " tiles") + how + ": " +
+           reason + (roofline_seconds > 0 ? times : "");
   }
 };
 

@@ -35,7 +35,7 @@ class grouped_plan {
     if (state_.ok() && !problems_.empty()) state_ = choose();
   }
 
-  /// Whether the plan can run; the same status that `run` would return.
+  /// Whether the plan can run. What `run` may find beyond it lies in the executor: too small a workspace, a CUDA error.
   const status& state() const { return state_; }
 
   /// Bytes of scratch memory that `run` needs: on the device the list itself, and partial results of reductions.
@@ -100,7 +100,7 @@ class grouped_plan {
       if (empty && !Arguments::any_reduction) continue;
       written.push_back(i);
       if (empty) empty_.push_back(p);
-      else problems_.push_back({p, {}});
+      else problems_.push_back({p, {}}), numbers_.push_back(i);
     }
     return detail::check_apart(
         static_cast<std::uint32_t>(written.size()),
@@ -172,8 +172,9 @@ class grouped_plan {
     detail::run_scratch scratch;
     KILN_TRY(scratch.take(ex, "gemm_grouped", workspace_size(), workspace_size()));
     if (workspace_size() > 0)
-      for (const auto& one : problems_)
-        KILN_TRY(detail::check_scratch("gemm_grouped", one.arguments, scratch.data, workspace_size()));
+      for (std::size_t i = 0; i < problems_.size(); ++i)
+        KILN_TRY(detail::check_scratch("problem " + std::to_string(numbers_[i]), problems_[i].arguments, scratch.data,
+                                       workspace_size()));
     unsigned char* next = scratch.data;
     std::vector<listed> placed;
     if constexpr (Arguments::any_reduction) {
@@ -216,6 +217,7 @@ class grouped_plan {
   }
 
   std::vector<listed> problems_;
+  std::vector<index_t> numbers_;  ///< of these in the caller's list
   std::vector<Arguments> empty_;       ///< without elements of D, but with reductions of them
   /// Number of each problem's first tile; behind the last, how many tiles there are.
   std::vector<std::uint32_t> first_;

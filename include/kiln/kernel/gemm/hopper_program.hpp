@@ -47,10 +47,8 @@ status make_operand_maps(hopper_parameters<Arguments, Where>& p, int a_rows, int
                 most, " of each");
   KILN_TRY(sm90::make_tensor_map(p.a, operand_request("a", x.a, Arguments::a_major == major::k ? 1 : 2, a_rows)));
   for (int q = 0; q < Arguments::products; ++q)
-    KILN_TRY(sm90::make_tensor_map(p.b[q], operand_request(Arguments::products == 1 ? "b"
-                                                           : q == 0                 ? "b.first"
-                                                                                    : "b.second",
-                                                           x.b[q], Arguments::b_major == major::k ? 2 : 1, b_rows)));
+    KILN_TRY(sm90::make_tensor_map(
+        p.b[q], operand_request(Arguments::name_of_b(q), x.b[q], Arguments::b_major == major::k ? 2 : 1, b_rows)));
   return {};
 }
 

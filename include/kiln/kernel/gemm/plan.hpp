@@ -29,7 +29,7 @@ class gemm_plan {
     if (state_.ok() && !nothing_to_do()) state_ = choose();
   }
 
-  /// Whether the plan can run; the same status that `run` would return.
+  /// Whether the plan can run. What `run` may find beyond it lies in the executor: too small a workspace, a CUDA error.
   const status& state() const { return state_; }
 
   /// Bytes of scratch memory that `run` makes use of: partial results of reductions, and sums of tiles that are cut
@@ -44,6 +44,7 @@ class gemm_plan {
     if (!state_.ok() || nothing_to_do()) return e;
     with_chosen([&](auto kernel) {
       e = detail::explain<decltype(kernel)>(arguments_, whole_.tiles, choice_, pinned, split_bytes_ > 0, refused_);
+      e.shifts = whole_.stay > 0;
     });
     return e;
   }
@@ -61,6 +62,7 @@ class gemm_plan {
   }
 #endif
   template <class NoExecutor>
+    requires(!executor<NoExecutor> && !std::is_pointer_v<NoExecutor>)  // a stream becomes a device
   status run(const NoExecutor&) const {
     static_assert(detail::never<NoExecutor>,
                   "plan.run takes an executor of the views' memory: host for host_view, device(stream) for "
@@ -167,11 +169,12 @@ class gemm_plan {
   status settle(Kernel) {
     const index_t rows = ceil_div<index_t>(arguments_.m, Kernel::tile_m),
                   cols = ceil_div<index_t>(arguments_.n, Kernel::tile_n);
-    if (rows > 0xffffffff / cols || rows * cols > 0xffffffff / arguments_.batch)
+    const auto workers = static_cast<std::uint32_t>(workers_of<Kernel>());
+    const index_t most = 0xffffffff - workers;  // the number behind a worker's last tile has 32 bits, too
+    if (rows > most / cols || rows * cols > most / arguments_.batch)
       return fail(errc::unsupported, "gemm: ", arguments_.batch, " x ", rows, " x ", cols,
                   " tiles, needs fewer than 2^32");
     const auto batch = static_cast<std::uint32_t>(arguments_.batch);
-    const auto workers = static_cast<std::uint32_t>(workers_of<Kernel>());
     const band_problem grid =
         detail::band_problem_of<Kernel>(arguments_, static_cast<std::uint32_t>(rows), static_cast<std::uint32_t>(cols),
                                         workers * Kernel::resident, detail::l2_bytes<on_host>());
@@ -179,7 +182,7 @@ class gemm_plan {
     parts_ = {rows * Kernel::column_parts_of_tile, cols * Kernel::row_parts_of_tile};
     reduction_bytes_ = detail::partial_bytes(arguments_, parts_);
     const auto steps = static_cast<std::uint32_t>(max_of<index_t>(ceil_div<index_t>(arguments_.k, Kernel::tile_k), 1));
-    const std::uint32_t stay = Kernel::is_hopper ? best_stay(grid, tiles.band, batch) : 0;
+    const std::uint32_t stay = Kernel::is_hopper && !on_host ? best_stay(grid, tiles.band, batch) : 0;
     whole_ = stay > 0 ? make_shifts(tiles, workers, steps, stay) : make_work_order(tiles, workers, steps, false);
     streamed_ = stay > 0 ? whole_ : make_work_order(tiles, workers, steps, choice_.stream);
     if constexpr (Kernel::is_hopper) {
@@ -203,8 +206,9 @@ class gemm_plan {
     Arguments p = arguments_;
     detail::run_scratch scratch;
     KILN_TRY(scratch.take(ex, "gemm", workspace_size(), reduction_bytes_));
-    if (workspace_size() > 0)
-      KILN_TRY(detail::check_scratch("gemm", p, scratch.data, min_of(scratch.bytes, workspace_size())));
+    const bool split = split_bytes_ > 0 && scratch.bytes >= workspace_size();
+    const std::size_t used = split ? workspace_size() : reduction_bytes_;
+    if (used > 0) KILN_TRY(detail::check_scratch("gemm", p, scratch.data, used));
     detail::place_partials(p, parts_, scratch.data);
     gemm_explanation what;
     if (trace::on()) what = explain();
@@ -216,7 +220,6 @@ class gemm_plan {
     if constexpr (Kernel::is_hopper) {
       hopper_part parameters = hopper_;
       parameters.arguments = p;
-      const bool split = split_bytes_ > 0 && scratch.bytes >= workspace_size();
       const work_order& work = split ? streamed_ : whole_;
       if (split) Kernel::place_split(parameters, work, scratch.data + reduction_bytes_);
       if constexpr (Executor::on_host) KILN_TRY(Kernel::run_on_host(ex, parameters, work));
@@ -231,7 +234,7 @@ class gemm_plan {
   Arguments arguments_;
   hopper_part hopper_{};
   status state_;
-  work_order whole_{}, streamed_{};
+  work_order whole_{}, streamed_{};  ///< without and with the workspace
   detail::part_counts parts_{};
   std::size_t reduction_bytes_ = 0, split_bytes_ = 0;
   configuration_choice choice_{};

@@ -18,6 +18,7 @@ enum class gemm_mistake {
   not_a_config,
   options,
   option_twice,
+  tile_extents,
   option_without_use,
   instruction_set,
   one_slot,
@@ -65,6 +66,7 @@ struct sound_gemm {
                 "set, promoted or "
                 "fast_accumulation, cooperative or ping_pong");
   static_assert(M != option_twice, "config: an option of one kind is given twice");
+  static_assert(M != tile_extents, "config: tile takes M, N and K, as tile<128, 128, 64>");
   static_assert(M != option_without_use,
                 "config: cluster<M, N> and ping_pong go with warp_specialized, warp_tile<M, N> with serial and "
                 "multistage, stages<S> not with serial");
@@ -260,6 +262,8 @@ constexpr gemm_mistake mistake_of_options(config<Options...> c) {
   constexpr int schedules = (is_schedule<Options> + ... + 0), sets = (is_instructions<Options> + ... + 0);
   if (tiles > 1 || stages > 1 || warps > 1 || clusters > 1 || sums > 1 || sharing > 1 || schedules > 1 || sets > 1)
     return gemm_mistake::option_twice;
+  using tile = typename decltype(c)::block_tile;
+  if (tile::m < 1 || tile::n < 1 || tile::k < 1) return gemm_mistake::tile_extents;
   using blocks = typename decltype(c)::block_cluster;
   const bool one_slot = std::is_same_v<typename decltype(c)::schedule, serial>;
   if (c.hopper ? warps > 0 : c.ping_pong || blocks::m * blocks::n > 1 || (one_slot && stages > 0))

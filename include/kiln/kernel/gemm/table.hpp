@@ -72,7 +72,7 @@ constexpr auto hopper_configurations() {
         entry<config<tile<128, 128, k>, stages<6>, cluster<2>, ping_pong, warp_specialized, Accumulation>, 1, 1530,
               250>>;
     return table<large,
-                 // As below.
+                 // For waves that 128 columns do not fill, and for few rows, as for operands of 16 bits below.
                  entry<config<tile<128, 144, k>, stages<5>, cluster<2>, warp_specialized, Accumulation>, 1, 1550, 2000>,
                  entry<config<tile<128, 80, k>, stages<7>, cluster<2>, warp_specialized, Accumulation>, 1, 1200, 750>,
                  entry<config<tile<128, 64, k>, stages<8>, cluster<2>, warp_specialized, Accumulation>, 1, 1100, 500>,
@@ -104,23 +104,23 @@ template <class Arguments>
 using host_configuration =
     table<entry<config<tile<32, 32, row_of_k<Arguments>>, warp_tile<32, 32>, serial, instructions::simt>, 1, 1, 0>>;
 
-// With two products a warp holds two accumulators for each column, so the tile is half as wide.
-/// Small tiles, so that a few rows or few tiles still reach all multiprocessors.
-template <class Arguments, int K = row_of_k<Arguments>, int Half = Arguments::products>
+/// Small tiles, so that a few rows or few tiles still reach all multiprocessors. With two products a warp holds two
+/// accumulators for each column, so tiles are half as wide, here and below (Q products).
+template <class Arguments, int K = row_of_k<Arguments>, int Q = Arguments::products>
 using compact_ring =
-    table<entry<config<tile<64, 64 / Half, K>, warp_tile<32, 32 / Half>, stages<3>, multistage, instructions::sm80>, 3,
+    table<entry<config<tile<64, 64 / Q, K>, warp_tile<32, 32 / Q>, stages<3>, multistage, instructions::sm80>, 3,
                 650, 2500>>;
 /// Four warps of 64 x 64, the most products for a byte of shared memory; two blocks hide each other's waits.
 /// Where 8-bit floats are widened, registers leave room for half of that.
-template <class Arguments, int K = row_of_k<Arguments>, int Half = Arguments::products>
+template <class Arguments, int K = row_of_k<Arguments>, int Q = Arguments::products>
 using large_ring =
-    table<entry<config<tile<128, 128 / Half, K>,
-                       warp_tile<64, (is_fp8_v<typename Arguments::a_type> ? 32 : 64) / Half>, stages<3>, multistage,
+    table<entry<config<tile<128, 128 / Q, K>,
+                       warp_tile<64, (is_fp8_v<typename Arguments::a_type> ? 32 : 64) / Q>, stages<3>, multistage,
                        instructions::sm80>,
                 2, 950, 4000>>;
-template <class Arguments, int K = row_of_k<Arguments>, int Half = Arguments::products>
+template <class Arguments, int K = row_of_k<Arguments>, int Q = Arguments::products>
 using scalar_rings =
-    table<entry<config<tile<128, 128 / Half, K>, warp_tile<64, 32 / Half>, stages<(K == 32 ? 3 : 2)>, multistage,
+    table<entry<config<tile<128, 128 / Q, K>, warp_tile<64, 32 / Q>, stages<(K == 32 ? 3 : 2)>, multistage,
                        instructions::simt>,
                 1, 100, 3000>,
           entry<config<tile<32, 64, K>, warp_tile<16, 32>, stages<2>, multistage, instructions::simt>, 3, 70, 1500>>;
