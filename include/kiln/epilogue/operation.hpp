@@ -130,9 +130,8 @@ constexpr operation<Op, E...> make_operation(const Op& op, const E&... e) {
 template <class Op, class... X>
 constexpr auto apply_op(const Op& op, const X&... x) {
   static_assert((is_operand_v<X> && ...),
-                "an operand of an epilogue expression is a node or a number of at most 32 bits; tensors are read "
-                "through elem(view), "
-                "per_row(view), per_column(view) or per_tensor(view)");
+                "an operand of an epilogue expression is a node or a number of at most 32 bits, unsigned ones of 16; "
+                "tensors are read through elem(view), per_row(view), per_column(view) or per_tensor(view)");
   if constexpr ((is_operand_v<X> && ...)) return detail::make_operation(op, detail::as_node(x)...);
   else return constant_node<float>{};
 }

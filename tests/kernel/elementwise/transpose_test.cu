@@ -158,4 +158,31 @@ TYPED_TEST(transpositions, permutations_of_three_and_four_axes) {
   run(std::int8_t{}, 2, 48, 2, 144);
 }
 
+template <int Bytes>
+struct pixel {
+  std::uint8_t part[Bytes];
+};
+
+/// Elements that are no words of memory go one by one.
+TYPED_TEST(transpositions, structs_of_any_size) {
+  using E = TypeParam;
+  const auto run = [&]<int Bytes>(std::integral_constant<int, Bytes>) {
+    constexpr std::size_t m = 40, n = 24;
+    std::vector<pixel<Bytes>> xs(m * n);
+    for (std::size_t i = 0; i < xs.size(); ++i)
+      for (int b = 0; b < Bytes; ++b) xs[i].part[b] = static_cast<std::uint8_t>(i * 7 + static_cast<std::size_t>(b));
+    const auto& x = this->input(xs);
+    auto& out = this->template output<pixel<Bytes>>(m * n, test::prefill::x55);
+    ASSERT_TRUE(copy(this->executor(), transposed(view_on<E>(x.data(), m, n)), view_on<E>(out.data(), n, m)).ok());
+    const auto result = out.values();
+    for (std::size_t j = 0; j < n; ++j)
+      for (std::size_t i = 0; i < m; ++i)
+        ASSERT_TRUE(same_bits(result[j * m + i], xs[i * n + j])) << Bytes << " bytes, " << i << ", " << j;
+  };
+  run(std::integral_constant<int, 3>{});
+  run(std::integral_constant<int, 6>{});
+  run(std::integral_constant<int, 7>{});
+  run(std::integral_constant<int, 12>{});
+}
+
 }  // namespace

@@ -203,13 +203,17 @@ bool transposes_chunks(const loop_nest<R, 2>& nest, int across, const Out* out, 
   return good;
 }
 
+/// Elements that pass through a tile: words of memory, of 1, 2, 4 or 8 bytes.
+template <class T>
+inline constexpr bool is_word_sized = sizeof(T) <= 8 && (sizeof(T) & (sizeof(T) - 1)) == 0;
+
 /// Copies by tiles and sets `done` where the views are contiguous along different axes of 16 elements or more.
 template <class Executor, class From, class To>
 status copy_transposed(const Executor& ex, const From& from, const To& to, bool& done) {
   using In = typename From::value_type;
   using Out = typename To::value_type;
   constexpr int R = To::rank;
-  if constexpr (R >= 2 && sizeof(In) <= 8 && sizeof(Out) <= 8) {
+  if constexpr (R >= 2 && is_word_sized<In> && is_word_sized<Out>) {
     if (from.size() == INT64_MAX || to.size() == INT64_MAX) return {};
     for (int a = 0; a < R; ++a)
       if (from.extents[a] != to.extents[a] || from.extents[a] <= 0) return {};
