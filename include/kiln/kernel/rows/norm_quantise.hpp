@@ -183,7 +183,7 @@ struct norm_quantise_program {
     typename Source::lines source;
     typename Norm::lines norm;
     line<Q> q;
-    Scale* scale;
+    index_t row;  ///< an address of its scale would lie in two registers until the scale is known
   };
   Source source;
   Norm norm;
@@ -195,7 +195,7 @@ struct norm_quantise_program {
   void each_operand(F f) const {
     source.each_operand(f), norm.each_operand(f), f(q);
   }
-  KILN_FN lines at(index_t r) const { return {source.at(r), norm.at(), q.at(r), scales.at(r, 0)}; }
+  KILN_FN lines at(index_t r) const { return {source.at(r), norm.at(), q.at(r), r}; }
   template <int Width>
   KILN_FN void load(const lines& l, index_t c, int n, chunk<held, Width>& to) const {
     Source::load(l.source, c, n, to);
@@ -228,7 +228,7 @@ struct norm_quantise_program {
     const float factor = inverse_root(found.squares / static_cast<float>(one.length()) + norm.epsilon);
     const float scale = scale_of<Q>(factor * found.largest);
     if (!(is_moderate(found.squares) && is_moderate(found.largest) && is_moderate(scale))) return false;
-    one.once([&] { *one.lines.scale = scale; });
+    one.once([&] { *scales.at(one.lines.row, 0) = scale; });
     const float steps = factor / scale;
     one.map(beside_it, [&](index_t c, int n, const chunk<held, Row::width>& kept, const beside<Row::width>& with) {
       Source::keep(one.lines.source, c, n, kept);
@@ -254,9 +254,9 @@ struct norm_quantise_program {
           },
           maximum_of{});
       by.s = scale_of<Q>(amax);
-      one.once([&] { *one.lines.scale = by.s; });
+      one.once([&] { *scales.at(one.lines.row, 0) = by.s; });
     } else {
-      by.s = *one.lines.scale;
+      by.s = *scales.at(one.lines.row, 0);
     }
     one.map(beside_it, [&](index_t c, int n, const chunk<held, width>& kept, const beside<width>& with) {
       Source::keep(one.lines.source, c, n, kept);

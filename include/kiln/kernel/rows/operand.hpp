@@ -22,6 +22,19 @@ struct line {
   KILN_FN T& operator[](index_t c) const { return data[c * step]; }
 };
 
+/// A pointer of whose origin the compiler knows nothing, so that columns are added to it as small numbers. Else it adds
+/// the way to the row to each column, in 64 bits and four instructions.
+template <class T>
+KILN_FN T* of_row(T* data) {
+#if defined(__CUDA_ARCH__)
+  std::size_t at = __cvta_generic_to_global(data);
+  asm volatile("" : "+l"(at));
+  return static_cast<T*>(__cvta_global_to_generic(at));
+#else
+  return data;
+#endif
+}
+
 /// A view of rank 1 to 4 as rows along its last axis. Row r of the leading axes, last fastest; leading axes that follow
 /// each other without a gap are joined, so most views need one multiplication a row and no division.
 template <class T>
@@ -39,7 +52,7 @@ struct operand {
     const index_t o = divided(q, middle_size), m = q - o * middle_size;
     return o * outer + m * middle + i * inner;
   }
-  KILN_FN constexpr line<T> at(index_t r) const { return {data + offset(r), step}; }
+  KILN_FN line<T> at(index_t r) const { return {of_row(data + offset(r)), step}; }
   /// The first row, without a calculation: a line that all rows share.
   KILN_FN constexpr line<T> only() const { return {data, step}; }
 

@@ -151,7 +151,11 @@ struct quantise_runs_program {
   static constexpr bool affine = !std::is_same_v<Z, no_zero>;
   static constexpr int phases = 2;
   static constexpr bool few_registers = true;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+  static constexpr int threads_at_once = affine ? 1024 : 1280;  // 40 registers are too few without uniform addresses
+#else
   static constexpr int threads_at_once = affine ? 1024 : is_floating_v<Q> ? 1536 : 1280;
+#endif
   struct lines {
     line<const X> x;
     line<Q> q;

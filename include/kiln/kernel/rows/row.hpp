@@ -20,9 +20,9 @@ namespace kiln::rows {
 
 /// Thread t of the scope has chunks t, t + threads, t + 2 threads ... of `Width` elements. Items > 0: as many chunks of
 /// each thread are held in registers, and the row has at most threads * Items * Width elements. Items == 0: any length,
-/// read anew in each phase.
+/// read anew in each phase; `Rare`: for rows that few calls have, so that little code is spent on loads ahead.
 template <class Program, class Where, int Threads, int Width, int Items, fit Fit = fit::any, int Blocks = 1,
-          keep Keep = keep::nothing>
+          keep Keep = keep::nothing, bool Rare = false>
 class row_of {
  public:
   using held = typename Program::held;
@@ -55,9 +55,10 @@ class row_of {
     lines = at;
     if constexpr (Items > 0) {
       threads_.each([&](int t) {
+        hide(t);
         KILN_UNROLL
         for (int i = 0; i < Items; ++i) {
-          const int c = (i * Threads + t) * Width;
+          const int c = column(t, i);
           // Without a branch all loads are under way before the first is used. Each row has a first chunk to read
           // instead.
           if constexpr (Fit == fit::full)
@@ -130,7 +131,8 @@ class row_of {
 
   /// The same row, read again in each phase: for what few rows need, lest it take registers from the others. Only
   /// before the phase that writes.
-  using read_again = row_of<Program, Where, Threads, Width, 0, Fit == fit::full ? fit::whole : Fit, Blocks>;
+  using read_again =
+      row_of<Program, Where, Threads, Width, 0, Fit == fit::full ? fit::whole : Fit, Blocks, keep::nothing, true>;
   KILN_HOST_CALLS KILN_FN read_again again() { return read_again(program_, lines, length_, threads_, shared_, turn_); }
 
   /// What is read beside the row: `load(column, n, to)` fills a chunk's part.
@@ -170,7 +172,7 @@ class row_of {
   KILN_HOST_CALLS template <class Companion, class A, class Each, class Merge>
   KILN_FN A reduce_chunks(Companion& b, A identity, Each each, Merge merge) {
     fragments<A, 1, scope_type> partial;
-    threads_.each([&](int t) {
+    each_thread([&](int t) {
       // `over(f)` calls f for chunks of thread t.
       const auto joined = [&](auto over) {
         A a[Width];
@@ -240,7 +242,7 @@ class row_of {
   KILN_HOST_CALLS template <class Companion, class State, class Each, class Finish, class Merge>
   KILN_FN auto fold(Companion& b, State start, Each each, Finish finish, Merge merge) {
     fragments<decltype(finish(start)), 1, scope_type> partial;
-    threads_.each([&](int t) {
+    each_thread([&](int t) {
       const auto part = [&](auto over) {
         State state = start;
         over([&](index_t c, int n, const chunk<held, Width>& x, const typename Companion::type& beside) {
@@ -305,7 +307,7 @@ class row_of {
   /// Calls `f(column, n, kept, beside)` for each chunk.
   KILN_HOST_CALLS template <class Companion, class F>
   KILN_FN void map(Companion& b, F f) {
-    threads_.each([&](int t) { chunks(b, t, f); });
+    each_thread([&](int t) { chunks(b, t, f); });
   }
 
   /// Writes `f(value)` of each element to a line.
@@ -360,7 +362,7 @@ class row_of {
 
  private:
   /// The column of a chunk of thread t, and whether it is the row's.
-  KILN_FN static index_t column(int t, int i) { return (i * Threads + t) * Width; }
+  KILN_FN static int column(int t, int i) { return (i * Threads + t) * Width; }
   KILN_FN bool has(int t, int i) const { return Fit == fit::full || column(t, i) < static_cast<int>(length_); }
 
   /// Where a chunk lies among those of the block.
@@ -391,6 +393,14 @@ class row_of {
     return x;
   }
 
+  /// Of rare rows nothing is worked out before it is known that there is one.
+  KILN_HOST_CALLS template <class F>
+  KILN_FN void each_thread(F f) {
+    threads_.each([&](int t) {
+      if constexpr (Rare) hide(t);
+      f(t);
+    });
+  }
   /// Calls `f(column, n, kept, beside)` for the chunks of thread t.
   KILN_HOST_CALLS template <class Companion, class F>
   KILN_FN void chunks(Companion& b, int t, F&& f) {
@@ -413,14 +423,15 @@ class row_of {
       } else {
         // Several are under way before the first is used, without a branch.
         constexpr bool much = sizeof(typename Companion::type) > 16 || sizeof(held) * Width * Items > 64;
-        constexpr int most = much ? 2 : 4, together = Items < most ? Items : most;
+        constexpr int most = sizeof(held) * Width * Items > 128 ? 1 : much ? 2 : 4;
+        constexpr int together = Items < most ? Items : most;
         static_assert(Items % together == 0 || Fit == fit::any);
         KILN_UNROLL
         for (int first = 0; first < Items; first += together) {
           typename Companion::type beside[together];
           KILN_UNROLL
           for (int k = 0; k < together; ++k) {
-            const index_t c = column(t, first + k);
+            const int c = column(t, first + k);
             if constexpr (Fit != fit::any)
               b.load(has(t, first + k) ? c : 0, Width, beside[k]);
             else if (first + k < Items && has(t, first + k))
@@ -428,7 +439,7 @@ class row_of {
           }
           KILN_UNROLL
           for (int k = 0; k < together; ++k) {
-            const index_t c = column(t, first + k);
+            const int c = column(t, first + k);
             if (first + k < Items && has(t, first + k)) f(c, valid(c), kept_.of(t)[first + k], beside[k]);
           }
         }
@@ -467,8 +478,9 @@ class row_of {
 
   /// What the compiler knows of one phase it keeps for the next: a row that fills the registers would lie there as
   /// floats or differences as well, and spill. So each phase is told that the row may have changed: by a number that is
-  /// 0, which the hardware alone knows. For 16-bit elements that is an instruction for two.
-  KILN_FN void forget([[maybe_unused]] int t) {
+  /// 0, which the hardware alone knows. For 16-bit elements that is an instruction for two. So is t: columns, addresses
+  /// and comparisons of one phase would wait in registers for the next.
+  KILN_FN void forget([[maybe_unused]] int& t) {
 #if defined(__CUDA_ARCH__)
     if constexpr (sizeof(held) * Items * Width >= 64) {
       constexpr int words = Width * static_cast<int>(sizeof(held)) / 4;
@@ -481,11 +493,19 @@ class row_of {
         for (int v = 0; v < words; ++v) w[v] ^= nothing;
         kept_.of(t)[i] = bit_cast<chunk<held, Width>>(w);
       }
+      t ^= static_cast<int>(nothing);
     }
 #endif
   }
 
-  static constexpr int ahead = sizeof(held) * Width <= 16 ? 4 : 2;
+  /// Keeps the compiler from working out what comes from t once for all rows, to lie in registers meanwhile.
+  KILN_FN static void hide([[maybe_unused]] int& t) {
+#if defined(__CUDA_ARCH__)
+    asm volatile("" : "+r"(t));
+#endif
+  }
+
+  static constexpr int ahead = Rare ? 2 : sizeof(held) * Width <= 16 ? 4 : 2;
   const Program& program_;
   index_t length_;
   scope_type threads_;

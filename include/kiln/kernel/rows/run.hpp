@@ -95,11 +95,10 @@ KILN_FN void run_block(const Program& program, index_t count, index_t length, in
       } else if constexpr (Config::rows == 1) {
         for (index_t r = block; r < count; r += blocks) with(block_scope<Where, Config::block>{}, r);
       } else {
-        for (index_t first = block * Config::rows; first < count; first += blocks * Config::rows)
-          block_scope<Where, Config::block>{}.template split<Config::threads>([&](auto threads) {
-            const index_t r = first + threads.number();
-            if (r < count) with(threads, r);
-          });
+        block_scope<Where, Config::block>{}.template split<Config::threads>([&](auto threads) {
+          for (index_t r = block * Config::rows + threads.number(); r < count; r += blocks * Config::rows)
+            with(threads, r);
+        });
       }
     }
   };
@@ -130,6 +129,15 @@ template <class Program>
 inline constexpr bool much_beside = requires {
   Program::much_beside;
 };
+/// Of two rows that are read together one may have elements of 4 bytes beside the other's 2: their sums fill what 64
+/// registers leave, and their places beside them would spill.
+template <class Program>
+inline constexpr bool two_wide_rows = [] {
+  if constexpr (requires { Program::two_rows_of_bytes; })
+    return Program::two_rows_of_bytes == 6;
+  else
+    return false;
+}();
 /// A program may say that few registers are enough for it, so that more blocks share a multiprocessor: 64, or as many
 /// as `threads_at_once` leave.
 template <class Config, int Width, class Program>
@@ -138,7 +146,8 @@ constexpr int resident_blocks() {
   constexpr int bytes = static_cast<int>(sizeof(typename Program::held));
   if constexpr (requires { Program::few_registers; }) {
     bool much = much_beside<Program>;
-    if constexpr (requires { Program::two_rows_of_bytes; }) much = much || Program::two_rows_of_bytes == 8;
+    if constexpr (requires { Program::two_rows_of_bytes; })
+      much = much || Program::two_rows_of_bytes == 8 || (two_wide_rows<Program> && Config::blocks == 1);
     int most_at_once = 1024;
     if constexpr (requires { Program::threads_at_once; })
       most_at_once = Config::rows == 1 ? Program::threads_at_once : min_of(Program::threads_at_once, 1280);
@@ -310,7 +319,8 @@ status run(const device& ex, trace::launch_record record, const Program& program
   using large = std::conditional_t<eight && !much, blocks_of<128, 8>, blocks_of<256, 4, 1, beside>>;
   if (holds(large{})) return with(large{}, chunks, "rows, a block each, held");
   if constexpr (detail::holds_long_rows<Program>()) {
-    using largest = std::conditional_t<eight, blocks_of<256, 8>, blocks_of<512, 4>>;
+    constexpr bool fewer_threads = eight || detail::two_wide_rows<Program>;
+    using largest = std::conditional_t<fewer_threads, blocks_of<256, 8>, blocks_of<512, 4>>;
     if constexpr (detail::builds_clusters<Program>) {
       if (has_clusters()) {
         constexpr int scale = eight ? 1 : 2;
@@ -344,10 +354,9 @@ status run(const device& ex, trace::launch_record record, const Program& program
     }
     if constexpr (detail::builds_without_clusters<Program>) {
       if (holds(largest{})) return with(largest{}, chunks, "rows, a block each, held");
-      // 1,024 threads have 64 registers each, too few for 64 bytes of a row and much beside them.
+      // 512 threads: 1,024 would have 64 registers each, too few for 64 bytes of a row and what lies beside it.
       if constexpr (eight || !much) {
-        using wide = std::conditional_t<eight && !much, wide_block, blocks_of<1024, 4>>;
-        if (holds(wide{})) return with(wide{}, chunks, "rows, a wide block each, held");
+        if (holds(wide_block{})) return with(wide_block{}, chunks, "rows, a wide block each, held");
       }
     }
   }

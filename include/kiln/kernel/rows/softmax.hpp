@@ -11,19 +11,16 @@ template <class Row>
 KILN_FN void softmax_of(Row& one, float scale, bool masked, bool logarithmic) {
   const float s = scale;
   // Rounding a product keeps the order, so the largest of all products is that of the largest value, or the smallest.
-  const float top = s * (s < 0 ? one.template find<extreme::smallest>() : one.template find<extreme::largest>());
-  if (masked && top == -infinity) {
-    const float nothing = logarithmic ? -infinity : 0.0f;
-    one.write(one.lines.y, [=](float) { return nothing; });
-    return;
-  }
+  float top = s * (s < 0 ? one.template find<extreme::smallest>() : one.template find<extreme::largest>());
+  const bool nothing = masked && top == -infinity;  // then the sum is 0
+  if (nothing) top = 0;
   const float sum = one.reduce(
       0.0f, [=](float a, float v, index_t) { return a + quick_exponential(v * s - top); }, sum_of{});
   if (logarithmic) {
-    const float log_sum = logarithm(sum);
+    const float log_sum = nothing ? 0 : logarithm(sum);
     one.write(one.lines.y, [=](float v) { return v * s - top - log_sum; });
   } else {
-    const float inverse = 1.0f / sum;
+    const float inverse = nothing ? 1 : 1.0f / sum;
     one.write(one.lines.y, [=](float v) { return quick_exponential(v * s - top) * inverse; });
   }
 }
