@@ -4,7 +4,8 @@
 /// `x` of float, f16, bf16, e4m3 or e5m2, rank 1 to 4 (all axes but the last are rows), any strides; `out` a vector of
 /// one of these types. Accumulation is float32 in an order that is fixed by the configuration, the result is rounded
 /// once. NaN wins. Of nothing the sum is 0, the maximum -inf, the minimum inf, the largest magnitude 0, the mean NaN.
-/// Errors: bad_shape, bad_stride, null_pointer, overlap.
+/// Errors: bad_shape, bad_stride, null_pointer, overlap (of the two views, or of one with the workspace's memory that a
+/// call would use).
 #include <kiln/kernel/rows/check.hpp>
 #include <kiln/kernel/rows/columns.hpp>
 #include <kiln/kernel/rows/reduce.hpp>
@@ -104,6 +105,13 @@ status column_reduce(const Executor& ex, const X& x, const Y& out) {
       KILN_TRY(check_length("out", out, length(x), "the columns of `x`"));
       KILN_TRY(check_apart("out", out, "x", x));
       if (out.empty()) return {};
+      if constexpr (!Executor::on_host) {
+        const std::size_t used = ex.scratch.data == nullptr ? 0 : min_of(column_reduce_workspace_size(x), ex.scratch.bytes);
+        const tensor<std::byte, 1, device_space, 0> scratch{
+            static_cast<std::byte*>(ex.scratch.data), {static_cast<index_t>(used)}, {1}};
+        KILN_TRY(check_apart("the workspace", scratch, "x", x));
+        KILN_TRY(check_apart("the workspace", scratch, "out", out));
+      }
       const trace::launch_record record{.program = "column_reduce", .bytes = bytes_of(x, out)};
       const line<typename Y::value_type> to{out.data, out.stride(0)};
       if (moves_chunks(x))

@@ -244,6 +244,15 @@ TYPED_TEST(row_reductions, columns_of_many_rows_are_exact_with_and_without_a_wor
       EXPECT_EQ(top.values(), tops);
       for (std::size_t c = 0; c < cols; ++c) EXPECT_EQ(mean.values()[c], sums[c] / static_cast<float>(rows));
     }
+    if (bytes > 0) {
+      auto ex = this->executor();
+      auto& sum = this->template output<float>(bytes / sizeof(float));
+      ex.scratch = {sum.data(), bytes};
+      const status s = column_reduce<reduction::sum>(ex, xv, view_on<E>(sum.data(), cols));
+      EXPECT_EQ(s.code(), errc::overlap);
+      EXPECT_NE(s.message().find("the workspace"), std::string::npos) << s.message();
+      EXPECT_TRUE(sum.untouched());
+    }
   };
   check(0.0f, 60000, 1);
   check(0.0f, 60001, 5);

@@ -231,6 +231,26 @@ TYPED_TEST(sampled_rows, frequencies_are_the_probabilities) {
   }
 }
 
+// The difference of two logits is more than a float holds; over the temperature it is 2.
+TYPED_TEST(sampled_rows, logits_at_the_ends_of_float_have_their_probabilities) {
+  using E = TypeParam;
+  const auto& x = this->input(std::vector<float>{3e38f, -3e38f, 3e38f, 0});
+  auto& ids = this->template output<std::int32_t>(1, prefill::x55);
+  constexpr int draws = 2000;
+  int seen[4] = {};
+  for (std::uint64_t draw = 0; draw < draws; ++draw) {
+    ASSERT_TRUE(sample_rows(this->executor(), view_on<E>(x.data(), 1, 4), view_on<E>(ids.data(), 1),
+                            {.temperature = 3e38f, .seed = 1, .draw = draw})
+                    .ok());
+    ++seen[ids.values()[0]];
+  }
+  const double all = 2 + std::exp(-2.0) + std::exp(-1.0), expected[] = {1, std::exp(-2.0), 1, std::exp(-1.0)};
+  for (int c = 0; c < 4; ++c) {
+    const double p = expected[c] / all;
+    EXPECT_NEAR(seen[c], draws * p, 5 * std::sqrt(draws * p * (1 - p))) << "column " << c;
+  }
+}
+
 TYPED_TEST(sampled_rows, seed_and_draw_decide) {
   const auto x = logits<float>(64 * 100, 610, 0.1);
   const auto first = sampled<float, TypeParam>(*this, x, 64, {.seed = 5, .draw = 1});

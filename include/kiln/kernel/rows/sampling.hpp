@@ -31,7 +31,8 @@ struct sampling_weights {
     return {top, temperature, one};
   }
   KILN_FN std::uint64_t operator()(float v) const {
-    return static_cast<std::uint64_t>(exponential((v - top) / temperature) * one);
+    // By halves: the distance of two values may be more than a float holds, and over the temperature it is not.
+    return static_cast<std::uint64_t>(exponential((v * 0.5f - top * 0.5f) / temperature * 2) * one);
   }
 };
 
