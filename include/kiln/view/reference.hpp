@@ -3,7 +3,8 @@
 ///
 /// A reference is what `get<mass>(p)` and structured bindings give: writing to it writes to the array, and `auto m =
 /// ...` makes a second reference; `float m = get<mass>(p)` copies. The narrow floats are read as float and rounded once
-/// when written.
+/// when written. `swap(a, b)`, found by its arguments, exchanges values; std::swap by its full name would keep one in a
+/// second reference, and lose it.
 #include <kiln/core/numeric.hpp>
 #include <kiln/core/types.hpp>
 #include <type_traits>
@@ -14,12 +15,24 @@ namespace kiln {
 template <class T>
 using compute_t = std::conditional_t<is_floating_v<T> && (sizeof(T) < sizeof(float)), float, std::remove_cv_t<T>>;
 
+template <class T>
+class field_ref;
+template <class T>
+inline constexpr bool is_field_ref_v = false;
+template <class T>
+inline constexpr bool is_field_ref_v<field_ref<T>> = true;
+template <class T>
+concept component_scalar = std::is_arithmetic_v<T> || is_numeric_v<T> || is_field_ref_v<T>;
+
 namespace detail {
+/// The value that memory of type To gets: numbers as `convert` makes them, and bool as the language does.
 template <class To, class From>
 KILN_FN constexpr To stored_as(const From& x) {
   if constexpr (std::is_same_v<To, From>)
     return x;
-  else if constexpr (is_numeric_v<To> && is_numeric_v<From>)
+  else if constexpr (is_field_ref_v<From>)
+    return stored_as<To>(x.stored());
+  else if constexpr (is_convertible_number_v<To> && is_convertible_number_v<From>)
     return convert<To>(x);
   else
     return static_cast<To>(x);
@@ -52,13 +65,9 @@ class field_ref {
     if (written_ != nullptr) *written_ = true;
     return *this;
   }
-  /// From what another reference stores: bit for bit where the types are one.
-  template <class U>
-  KILN_FN constexpr const field_ref& operator=(const field_ref<U>& x) const {
-    return *this = static_cast<const std::remove_const_t<U>&>(*x.at_);
-  }
+  // The template would leave the const-qualified assignment of the same type to the compiler's own.
   KILN_FN constexpr const field_ref& operator=(const field_ref& x) const {
-    return *this = static_cast<const std::remove_const_t<T>&>(*x.at_);
+    return this->template operator=<field_ref>(x);
   }
   KILN_FN constexpr field_ref& operator=(const field_ref& x) {
     static_cast<const field_ref&>(*this) = x;
@@ -66,24 +75,31 @@ class field_ref {
   }
   template <class X>
   KILN_FN constexpr const field_ref& operator+=(const X& x) const {
-    return *this = static_cast<value_type>(static_cast<value_type>(*this) + x);
+    return *this = static_cast<value_type>(*this) + x;
   }
   template <class X>
   KILN_FN constexpr const field_ref& operator-=(const X& x) const {
-    return *this = static_cast<value_type>(static_cast<value_type>(*this) - x);
+    return *this = static_cast<value_type>(*this) - x;
   }
   template <class X>
   KILN_FN constexpr const field_ref& operator*=(const X& x) const {
-    return *this = static_cast<value_type>(static_cast<value_type>(*this) * x);
+    return *this = static_cast<value_type>(*this) * x;
   }
   template <class X>
   KILN_FN constexpr const field_ref& operator/=(const X& x) const {
-    return *this = static_cast<value_type>(static_cast<value_type>(*this) / x);
+    return *this = static_cast<value_type>(*this) / x;
   }
 
+  friend KILN_FN constexpr void swap(field_ref a, field_ref b) {
+    const T old = a.stored();
+    a = b;
+    b = old;
+  }
+
+  /// What lies in memory; a copy of it keeps every bit, a NaN's payload too.
+  KILN_FN constexpr const T& stored() const { return *at_; }
+
  private:
-  template <class U>
-  friend class field_ref;
   T* at_;
   bool* written_;
 };
@@ -117,8 +133,13 @@ class components_ref {
   KILN_FN constexpr const components_ref& operator=(const X& x) const {
     static_assert(!std::is_const_v<T>, "a const field cannot be written");
     // Read all before the first write: x may refer to the same components in another order.
-    components<value_type, N> copy{};
-    for (int i = 0; i < N; ++i) copy[i] = static_cast<value_type>(x[i]);
+    components<std::remove_const_t<T>, N> copy{};
+    for (int i = 0; i < N; ++i) {
+      if constexpr (component_scalar<std::remove_cvref_t<decltype(x[i])>>)
+        copy[i] = detail::stored_as<std::remove_const_t<T>>(x[i]);
+      else
+        copy[i] = detail::stored_as<std::remove_const_t<T>>(static_cast<value_type>(x[i]));
+    }
     for (int i = 0; i < N; ++i) (*this)[i] = copy[i];
     return *this;
   }
@@ -146,6 +167,13 @@ class components_ref {
     return *this = *this / x;
   }
 
+  friend KILN_FN constexpr void swap(components_ref a, components_ref b) {
+    components<std::remove_const_t<T>, N> old{};
+    for (int i = 0; i < N; ++i) old[i] = *a.at_[i];
+    a = b;
+    b = old;
+  }
+
  private:
   T* at_[N];
   bool* written_;
@@ -159,12 +187,6 @@ template <class T, int N>
 inline constexpr bool is_components_v<components_ref<T, N>> = true;
 template <class T>
 concept component_like = is_components_v<std::remove_cvref_t<T>>;
-template <class T>
-inline constexpr bool is_field_ref_v = false;
-template <class T>
-inline constexpr bool is_field_ref_v<field_ref<T>> = true;
-template <class T>
-concept component_scalar = std::is_arithmetic_v<T> || is_numeric_v<T> || is_field_ref_v<T>;
 
 namespace detail {
 template <class A>

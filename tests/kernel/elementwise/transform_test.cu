@@ -2,6 +2,8 @@
 #include <kiln/copy.hpp>
 #include <kiln/transform.hpp>
 
+#include <cmath>
+
 #include "tests/support/executors.hpp"
 #include "tests/support/fill.hpp"
 
@@ -240,6 +242,31 @@ TYPED_TEST(transform_tensors, copies_convert_and_saturate) {
   auto& out = this->template output<std::int8_t>(8);
   ASSERT_TRUE(copy(this->executor(), view_on<E>(x.data(), 8), view_on<E>(out.data(), 8)).ok());
   EXPECT_EQ(out.values(), (std::vector<std::int8_t>{0, 2, 2, 0, 127, 127, -128, -128}));
+}
+
+template <class To, class From>
+void expect_copies(auto& test, auto executor, const std::vector<From>& xs, const std::vector<To>& expected) {
+  using E = decltype(executor);
+  const auto& x = test.input(xs);
+  auto& out = test.template output<To>(xs.size());
+  ASSERT_TRUE(copy(executor, view_on<E>(x.data(), xs.size()), view_on<E>(out.data(), xs.size())).ok());
+  EXPECT_EQ(out.values(), expected);
+}
+
+TYPED_TEST(transform_tensors, copies_into_every_integer_round_and_saturate) {
+  const auto ex = this->executor();
+  const std::vector<float> xs{0.5f, 1.5f, -2.5f, 1e10f, -1e10f, 1e30f, -1e30f, std::nanf("")};
+  expect_copies<std::int16_t>(*this, ex, xs, {0, 2, -2, 32767, -32768, 32767, -32768, 0});
+  expect_copies<std::uint16_t>(*this, ex, xs, {0, 2, 0, 65535, 0, 65535, 0, 0});
+  expect_copies<std::uint32_t>(*this, ex, xs, {0, 2, 0, UINT32_MAX, 0, UINT32_MAX, 0, 0});
+  expect_copies<std::int64_t>(*this, ex, xs, {0, 2, -2, 10000000000, -10000000000, INT64_MAX, INT64_MIN, 0});
+  expect_copies<std::uint64_t>(*this, ex, xs, {0, 2, 0, 10000000000, 0, UINT64_MAX, 0, 0});
+  const std::vector<std::int64_t> wide{300, -300, INT64_MAX, INT64_MIN, -1, 40000};
+  expect_copies<std::uint8_t>(*this, ex, wide, {255, 0, 255, 0, 0, 255});
+  expect_copies<std::int16_t>(*this, ex, wide, {300, -300, 32767, -32768, -1, 32767});
+  expect_copies<std::int32_t>(*this, ex, wide, {300, -300, INT32_MAX, INT32_MIN, -1, 40000});
+  expect_copies<std::uint64_t>(*this, ex, wide, {300, 0, INT64_MAX, 0, 0, 40000});
+  expect_copies<std::int64_t>(*this, ex, std::vector<std::uint64_t>{UINT64_MAX, 7}, {INT64_MAX, 7});
 }
 
 template <class T>

@@ -25,21 +25,47 @@ enum class int8_range { full, symmetric };
 namespace detail {
 
 /// Half to even, clamped, NaN to 0.
-KILN_FN constexpr std::int32_t round_and_clamp(double x, std::int32_t low, std::int32_t high) {
+template <class To>
+KILN_FN constexpr To round_and_clamp(double x) {
   constexpr std::uint64_t infinity = 0x7ff0000000000000u, implicit = std::uint64_t{1} << 52;
+  constexpr std::uint64_t high = static_cast<std::uint64_t>((limits<To>::max)());
   const std::uint64_t all = bit_cast<std::uint64_t>(x);
   const std::uint64_t magnitude = all & ~(std::uint64_t{1} << 63);
   const bool negative = all != magnitude;
   if (magnitude > infinity) return 0;
   const int exponent = static_cast<int>(magnitude >> 52) - 1023;
-  std::int64_t whole = 0;
-  if (exponent >= 31) {
-    whole = std::int64_t{1} << 32;
-  } else if (exponent >= -1) {
-    whole = static_cast<std::int64_t>(shift_right_to_even((magnitude & (implicit - 1)) | implicit, 52 - exponent));
+  const std::uint64_t significand = (magnitude & (implicit - 1)) | implicit;
+  std::uint64_t whole = 0;
+  if (exponent >= 64)
+    whole = ~std::uint64_t{0};
+  else if (exponent >= 52)
+    whole = significand << (exponent - 52);
+  else if (exponent >= -1)
+    whole = static_cast<std::uint64_t>(shift_right_to_even(significand, 52 - exponent));
+  if (negative && (!limits<To>::is_signed || whole > high)) return limits<To>::lowest();
+  if (negative) return static_cast<To>(-static_cast<std::int64_t>(whole));
+  return whole > high ? (limits<To>::max)() : static_cast<To>(whole);
+}
+
+template <class T>
+inline constexpr bool within_int32 = limits<T>::digits <= 31;
+
+/// Clamped, whatever the signs of both types.
+template <class To, class From>
+KILN_FN constexpr To clamp_integer(From x) {
+  constexpr To low = limits<To>::lowest(), high = (limits<To>::max)();
+  if constexpr (within_int32<To> && within_int32<From>) {
+    const std::int32_t value = x;
+    return value < low ? low : value > high ? high : static_cast<To>(value);
+  } else {
+    if constexpr (std::is_signed_v<From>) {
+      if (x < 0)
+        return std::is_signed_v<To> && static_cast<std::int64_t>(x) >= static_cast<std::int64_t>(low)
+                   ? static_cast<To>(x)
+                   : low;
+    }
+    return static_cast<std::uint64_t>(x) > static_cast<std::uint64_t>(high) ? high : static_cast<To>(x);
   }
-  if (negative) whole = -whole;
-  return whole < low ? low : whole > high ? high : static_cast<std::int32_t>(whole);
 }
 
 template <class To>
@@ -50,15 +76,15 @@ KILN_FN constexpr To round_to_integer(float x) {
       return static_cast<To>(hardware::round_s8(x));
     else if constexpr (std::is_same_v<To, std::uint8_t>)
       return static_cast<To>(hardware::round_u8(x));
-    else
-      return hardware::round_s32(x);
+    else if constexpr (within_int32<To>)
+      return clamp_integer<To>(hardware::round_s32(x));
   }
 #endif
-  return static_cast<To>(round_and_clamp(x, limits<To>::lowest(), (limits<To>::max)()));
+  return round_and_clamp<To>(x);
 }
 template <class To>
 KILN_FN constexpr To round_to_integer(double x) {
-  return static_cast<To>(round_and_clamp(x, limits<To>::lowest(), (limits<To>::max)()));
+  return round_and_clamp<To>(x);
 }
 
 KILN_FN constexpr float to_float(double x) {
@@ -80,22 +106,21 @@ KILN_FN constexpr auto widest(From x) {
 
 /// Rounds once, to nearest, ties to even.
 /// - To f16, bf16, float: may become infinity. To e4m3, e5m2: saturates, infinities too. NaN stays NaN.
-/// - A floating type to int32, int8, uint8: clamped to the range, NaN gives 0.
-/// - An integer to a narrower integer: clamped.
+/// - A floating type to an integer: clamped to the range, NaN gives 0.
+/// - An integer to an integer: clamped, so a negative one gives 0 where To has no sign.
 /// - A type to itself: unchanged, so e5m2 keeps an infinity that it holds.
 template <class To, class From>
 KILN_FN constexpr To convert(From x) {
-  static_assert(is_numeric_v<To> && is_numeric_v<From>,
-                "convert<To>(from): both need to be one of f16, bf16, e4m3, e5m2, float, double, int32, int8, uint8");
+  static_assert(is_convertible_number_v<To> && is_convertible_number_v<From>,
+                "convert<To>(from): both need to be one of f16, bf16, e4m3, e5m2, float, double, or an integer of at "
+                "most 64 bits");
   if constexpr (std::is_same_v<To, From>) {
     return x;
   } else if constexpr (std::is_integral_v<To>) {
-    if constexpr (std::is_integral_v<From>) {
-      const std::int32_t low = limits<To>::lowest(), high = (limits<To>::max)(), value = x;
-      return static_cast<To>(value < low ? low : value > high ? high : value);
-    } else {
+    if constexpr (std::is_integral_v<From>)
+      return detail::clamp_integer<To>(x);
+    else
       return detail::round_to_integer<To>(detail::widest(x));
-    }
   } else if constexpr (std::is_same_v<To, double>) {
     if constexpr (std::is_integral_v<From>)
       return static_cast<double>(x);

@@ -1,5 +1,6 @@
 #pragma once
 /// What an element type is: its kind, its name, and Kiln's type for CUDA's.
+#include <concepts>
 #include <cstdint>
 #include <type_traits>
 
@@ -57,11 +58,17 @@ using native_t = typename detail::native<T>::type;
 template <class T>
 inline constexpr bool is_floating_v = detail::is_any_of<std::remove_cv_t<T>, f16, bf16, e4m3, e5m2, float, double>;
 
-/// The element types that `convert` joins: the floating ones, int32, int8 and uint8. int4x2 holds two elements and is
+/// The element types of matrices and rows: the floating ones, int32, int8 and uint8. int4x2 holds two elements and is
 /// none itself.
 template <class T>
 inline constexpr bool is_numeric_v =
     is_floating_v<T> || detail::is_any_of<std::remove_cv_t<T>, std::int32_t, std::int8_t, std::uint8_t>;
+
+/// What `convert` joins: the floating types and every integer of at most 64 bits. bool is a truth and no number.
+template <class T>
+inline constexpr bool is_convertible_number_v = is_floating_v<T>;
+template <std::integral T>
+inline constexpr bool is_convertible_number_v<T> = sizeof(T) <= 8 && !std::is_same_v<std::remove_cv_t<T>, bool>;
 
 /// The name used in messages and tables: "f16", "bf16", "e4m3", "e5m2", "int4x2", "float32", "int8", ...
 template <class T>

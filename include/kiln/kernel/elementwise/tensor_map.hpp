@@ -47,7 +47,8 @@ KILN_FN void store_elements(T* to, index_t stride, const T (&from)[C]) {
 
 /// Whether a value of type From may be stored as To.
 template <class From, class To>
-inline constexpr bool stores_as = std::is_convertible_v<From, To> || (is_numeric_v<From> && is_numeric_v<To>);
+inline constexpr bool stores_as = std::is_convertible_v<From, To> ||
+                                  (is_convertible_number_v<From> && is_convertible_number_v<To>);
 
 /// C values of one operand in a thread's registers.
 template <int C, class T>
