@@ -29,26 +29,86 @@ KILN_FN constexpr decltype(auto) reference_to([[maybe_unused]] bool* written, At
     return field_ref<stored>(at(0), written);
   }
 }
+
+template <class Fields>
+inline constexpr bool has_const_field = false;
+template <class... Fields>
+inline constexpr bool has_const_field<field_list<Fields...>> = (field<Fields>::is_const || ...);
+template <class A, class B>
+inline constexpr bool same_record = false;
+template <class... A, class... B>
+requires(sizeof...(A) == sizeof...(B)) inline constexpr bool same_record<field_list<A...>, field_list<B...>> =
+    (std::is_same_v<typename field<A>::tag, typename field<B>::tag> && ...);
+
+template <class To, class From>
+KILN_FN constexpr void assign_fields(const To& to, const From& from) {
+  constexpr bool same = same_record<typename To::fields, typename From::fields>;
+  constexpr bool writes = !has_const_field<typename To::fields>;
+  static_assert(same, "an element is assigned from an element with the same fields in the same order");
+  static_assert(writes, "an element with a const field is not assigned: get<mass>(to) = get<mass>(from) sets one");
+  if constexpr (same && writes)
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (static_cast<void>(to.template field_number<I>() = from.template field_number<I>()), ...);
+    }
+  (typename To::fields::indices{});
+}
+template <class Element>
+KILN_FN constexpr void swap_fields(const Element& a, const Element& b) {
+  constexpr bool writes = !has_const_field<typename Element::fields>;
+  static_assert(writes, "elements with a const field cannot be swapped");
+  const auto one = [](auto&& x, auto&& y) {
+    if constexpr (requires { swap(x, y); }) {
+      swap(x, y);
+    } else {
+      auto old = x;
+      x = y;
+      y = old;
+    }
+  };
+  if constexpr (writes)
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (one(a.template field_number<I>(), b.template field_number<I>()), ...);
+    }
+  (typename Element::fields::indices{});
+}
 }  // namespace detail
-
-/// Element `at` of a view. References to its fields stay good after it is gone.
-template <class View>
-struct element {
-  using fields = typename View::fields;
-  View view;
-  index_t number;
-
-  template <std::size_t I>
-  KILN_FN constexpr decltype(auto) field_number() const {
-    return detail::reference_to<fields, I>(nullptr, [this](int c) { return view.template at<I>(number, c); });
-  }
-};
 
 /// Anything that `get` opens: elements in memory, and those that a kernel holds in registers.
 template <class E>
 concept field_element = requires(const E& e) {
   typename E::fields;
   e.template field_number<0>();
+};
+
+/// Element `at` of a view. References to its fields stay good after it is gone. Like them it assigns to memory:
+/// `p[i] = p[j]` and `swap(p[i], p[j])` copy and exchange all fields.
+template <class View>
+struct element {
+  using fields = typename View::fields;
+  View view;
+  index_t number;
+
+  KILN_FN constexpr element(const View& of, index_t at) : view(of), number(at) {}
+  element(const element&) = default;
+  KILN_FN constexpr const element& operator=(const element& from) const {
+    detail::assign_fields(*this, from);
+    return *this;
+  }
+  KILN_FN constexpr element& operator=(const element& from) {
+    detail::assign_fields(*this, from);
+    return *this;
+  }
+  template <field_element E>
+  KILN_FN constexpr const element& operator=(const E& from) const {
+    detail::assign_fields(*this, from);
+    return *this;
+  }
+  friend KILN_FN constexpr void swap(element a, element b) { detail::swap_fields(a, b); }
+
+  template <std::size_t I>
+  KILN_FN constexpr decltype(auto) field_number() const {
+    return detail::reference_to<fields, I>(nullptr, [this](int c) { return view.template at<I>(number, c); });
+  }
 };
 
 /// The field with this tag.

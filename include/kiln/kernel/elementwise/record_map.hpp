@@ -47,7 +47,7 @@ KILN_FN void load_field(const View& view, index_t at, staged<View, V>& s) {
       load_chunk<V, typename f::type>(view.template at<I>(at, c), leaf.r[c]);
     } else {
       KILN_UNROLL
-      for (int i = 0; i < V; ++i) leaf.r[c][i] = *view.template at<I>(at + i, c);
+      for (int i = 0; i < V; ++i) carry(leaf.r[c][i], *view.template at<I>(at + i, c));
     }
   }
 }
@@ -64,7 +64,7 @@ KILN_FN void store_field(const View& view, index_t at, staged<View, V>& s) {
         store_chunk<V, typename f::type>(view.template at<I>(at, c), leaf.r[c]);
       } else {
         KILN_UNROLL
-        for (int i = 0; i < V; ++i) *view.template at<I>(at + i, c) = leaf.r[c][i];
+        for (int i = 0; i < V; ++i) carry(*view.template at<I>(at + i, c), leaf.r[c][i]);
       }
     }
   }
@@ -87,6 +87,23 @@ struct lane {
   using fields = typename View::fields;
   staged<View, V>* held;
   int number;
+
+  KILN_FN constexpr lane(staged<View, V>* in, int at) : held(in), number(at) {}
+  lane(const lane&) = default;
+  KILN_FN constexpr const lane& operator=(const lane& from) const {
+    detail::assign_fields(*this, from);
+    return *this;
+  }
+  KILN_FN constexpr lane& operator=(const lane& from) {
+    detail::assign_fields(*this, from);
+    return *this;
+  }
+  template <field_element E>
+  KILN_FN constexpr const lane& operator=(const E& from) const {
+    detail::assign_fields(*this, from);
+    return *this;
+  }
+  friend KILN_FN constexpr void swap(lane a, lane b) { detail::swap_fields(a, b); }
 
   template <std::size_t I>
   KILN_FN constexpr decltype(auto) field_number() const {
