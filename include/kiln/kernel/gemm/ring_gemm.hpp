@@ -85,16 +85,16 @@ __global__ void __launch_bounds__(Ring::program::threads, Ring::least_resident)
   extern __shared__ __align__(16) unsigned char kiln_shared_memory[];
   const block_scope<on_device, Ring::program::threads> block;
   auto& memory = Ring::memory_in(kiln_shared_memory);
-  for (std::uint32_t t = blockIdx.x; t < order.count(); t += gridDim.x) {
-    Ring::schedule::run(block, p, memory, order.at(t));
-    if (t + gridDim.x < order.count()) sync(block);
-  }
+  // A tile a block: a loop over tiles would hold its number in a register that the largest tiles do not have.
+  const std::uint32_t t = blockIdx.y * gridDim.x + blockIdx.x;
+  if (t < order.count()) Ring::schedule::run(block, p, memory, order.at(t));
 }
 
 template <class Ring, class Arguments>
 status launch_ring_gemm(const device& ex, const Arguments& p, const tile_order& order) {
+  constexpr index_t wide = index_t{1} << 30;  // of fewer than 2^32 tiles
   return launch(ex, "gemm", ring_gemm_kernel<Ring, Arguments>,
-                {.grid = {min_of<index_t>(order.count(), max_grid_x), 1, 1},
+                {.grid = {min_of<index_t>(order.count(), wide), ceil_div<index_t>(order.count(), wide), 1},
                  .block = Ring::program::threads,
                  .shared_bytes = Ring::shared_bytes},
                 p, order);
