@@ -120,8 +120,7 @@ status reduce(const Executor& ex, const View& view, const Result& result, const 
       if (!Executor::on_host && needed > 0 && !is_aligned(scratch.data, 256))
         return fail(errc::bad_alignment, "reduce: the executor's workspace is not aligned to 256 bytes");
       if (!Executor::on_host && needed > 0) {
-        const tensor<std::byte, 1, S> used{
-            static_cast<std::byte*>(scratch.data), {static_cast<index_t>(needed)}, {index_t{1}}};
+        const auto used = view_of_bytes<S>(scratch.data, needed);
         KILN_TRY(check_apart("reduce", "the executor's workspace", plain(used), "the result", plain(result)));
         if constexpr (is_tensor_v<View>)
           KILN_TRY(check_apart("reduce", "the executor's workspace", plain(used), "the view", plain(view)));

@@ -108,8 +108,7 @@ status column_reduce(const Executor& ex, const X& x, const Y& out) {
       if constexpr (!Executor::on_host) {
         const std::size_t given = ex.scratch.data == nullptr ? 0 : ex.scratch.bytes,
                           used = given == 0 ? 0 : min_of(column_reduce_workspace_size(x), given);
-        const tensor<std::byte, 1, device_space, 0> scratch{
-            static_cast<std::byte*>(ex.scratch.data), {static_cast<index_t>(used)}, {1}};
+        const auto scratch = view_of_bytes<device_space>(ex.scratch.data, used);
         KILN_TRY(check_apart("the workspace", scratch, "x", x));
         KILN_TRY(check_apart("the workspace", scratch, "out", out));
       }

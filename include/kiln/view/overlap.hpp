@@ -1,5 +1,6 @@
 #pragma once
 /// Whether two views share memory.
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <kiln/view/tensor.hpp>
@@ -121,12 +122,6 @@ inline overlap overlaps(const plain_view& x, const plain_view& y) {
   return are_apart(footprint_of(x), footprint_of(y)) ? overlap::none : overlap::partial;
 }
 
-/// Whether a view shares memory with the `bytes` from `data` on.
-inline bool reaches_into(const plain_view& v, const void* data, std::size_t bytes) {
-  const index_t extent[] = {static_cast<index_t>(bytes)}, stride[] = {1};
-  return overlaps(v, {data, extent, stride, 1, 0, 1, 1}) != overlap::none;
-}
-
 inline bool overlaps_itself(const plain_view& v) {
   if (v.size() <= 0) return false;
   for (int a = 0; a < v.rank; ++a)
@@ -156,6 +151,12 @@ overlap overlaps(const tensor<T, R, S, U>& x, const tensor<T2, R2, S2, U2>& y) {
     return overlap::none;
   else
     return detail::overlaps(detail::plain(x), detail::plain(y));
+}
+
+/// Memory without elements of a type, a workspace, as a view that others may be held to.
+template <class Space>
+tensor<const std::byte, 1, Space, 0> view_of_bytes(const void* data, std::size_t bytes) {
+  return {static_cast<const std::byte*>(data), {static_cast<index_t>(bytes)}, {1}};
 }
 
 /// True if two different coordinates may have the same address: a stride of zero, or rows closer than they are long.

@@ -85,8 +85,9 @@ status check_gemm(const Arguments& p) {
 template <class Arguments>
 status check_scratch(const std::string& program, const Arguments& p, const void* data, std::size_t bytes) {
   status s;
+  const auto used = view_of_bytes<typename decltype(p.a)::space>(data, bytes);
   const auto refuse = [&](const auto& view, const auto&... name) {
-    if (s.ok() && reaches_into(plain(view), data, bytes))
+    if (s.ok() && overlaps(view, used) != overlap::none)
       s = fail(errc::overlap, std::string_view(program), ": the executor's workspace shares memory with ", name...,
                ", needs ", bytes, " bytes of its own");
   };

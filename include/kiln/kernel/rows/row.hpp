@@ -11,6 +11,7 @@
 /// long for registers may be read again in each phase.
 #include <kiln/kernel/rows/access.hpp>
 #include <kiln/kernel/rows/beside.hpp>
+#include <kiln/kernel/rows/forget.hpp>
 #include <kiln/kernel/rows/config.hpp>
 #include <kiln/kernel/rows/extreme.hpp>
 #include <kiln/kernel/rows/math.hpp>
@@ -407,7 +408,7 @@ class row_of {
     if constexpr (Items == 0) {
       chunks_from(b, static_cast<index_t>(t) * Width, length_, f);
     } else {
-      forget(t);
+      forget(kept_.of(t), t);
       if constexpr (Companion::early) {
         KILN_UNROLL
         for (int i = 0; i < Items; ++i)
@@ -474,35 +475,6 @@ class row_of {
       f(c, valid(c), x, beside);
     }
     return c;
-  }
-
-  /// What the compiler knows of one phase it keeps for the next: a row that fills the registers would lie there as
-  /// floats or differences as well, and spill. So each phase is told that the row may have changed: by a number that is
-  /// 0, which the hardware alone knows. For 16-bit elements that is an instruction for two. So is t: columns, addresses
-  /// and comparisons of one phase would wait in registers for the next.
-  KILN_FN void forget([[maybe_unused]] int& t) {
-#if defined(__CUDA_ARCH__)
-    if constexpr (sizeof(held) * Items * Width >= 64) {
-      constexpr int words = Width * static_cast<int>(sizeof(held)) / 4;
-      unsigned nothing;
-      asm volatile("{\n\t.reg .u32 s;\n\tmov.u32 s, %%smid;\n\tshr.u32 %0, s, 31;\n\t}" : "=r"(nothing));
-      KILN_UNROLL
-      for (int i = 0; i < Items; ++i) {
-        auto w = bit_cast<chunk<std::uint32_t, words>>(kept_.of(t)[i]);
-        KILN_UNROLL
-        for (int v = 0; v < words; ++v) w[v] ^= nothing;
-        kept_.of(t)[i] = bit_cast<chunk<held, Width>>(w);
-      }
-      t ^= static_cast<int>(nothing);
-    }
-#endif
-  }
-
-  /// Keeps the compiler from working out what comes from t once for all rows, to lie in registers meanwhile.
-  KILN_FN static void hide([[maybe_unused]] int& t) {
-#if defined(__CUDA_ARCH__)
-    asm volatile("" : "+r"(t));
-#endif
   }
 
   static constexpr int ahead = Rare ? 2 : sizeof(held) * Width <= 16 ? 4 : 2;
