@@ -139,7 +139,7 @@ status reduce(const Executor& ex, const View& view, const Result& result, const 
       const fold<std::remove_const_t<decltype(rest)>, A, Out, take_as_is, Op> last{rest, init,    {},         op,
                                                                                    1,    nullptr, result.data};
       return run_tiles(ex, {.program = "reduce", .schedule = "last block", .bytes = static_cast<double>(needed)}, last,
-                       1, true);
+                       1);
     } else {
       return {};
     }

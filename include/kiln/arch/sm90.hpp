@@ -7,6 +7,7 @@
 /// there.
 #include <kiln/arch/sm90/barrier.hpp>
 #include <kiln/arch/sm90/descriptor.hpp>
+#include <kiln/arch/sm90/in_turn.hpp>
 #include <kiln/arch/sm90/remote.hpp>
 #include <kiln/arch/sm90/stmatrix.hpp>
 #include <kiln/arch/sm90/sync.hpp>

@@ -20,10 +20,11 @@ struct launch_shape {
   int block = 128;             ///< threads; blocks have one dimension
   index_t shared_bytes = 0;      ///< dynamic shared memory of a block
   int cluster = 1;             ///< blocks of a cluster, along x
-  /// Programmatic dependent launch: the kernel may begin while the one before it in the stream runs, and waits for it
-  /// itself.
+  /// Programmatic dependent launch: the kernel may begin while the one before it in the stream ends, since it waits for
+  /// that itself (`sm90::begin_in_turn`). Where the GPU runs code without that instruction, it begins after it.
   bool overlaps_previous = false;
-  /// `grant_shared_memory` has been called for the kernel on this GPU, which costs a launch a microsecond otherwise.
+  /// Known for this GPU: the kernel may have its shared memory (`grant_shared_memory`), and what overlaps can wait. To
+  /// find out costs a launch a microsecond.
   bool granted = false;
 };
 
@@ -73,6 +74,17 @@ int resident_clusters(void (*kernel)(Parameters...), int cluster, int threads, i
 
 inline namespace KILN_ABI {
 
+/// True if the code of a kernel that the current GPU runs was compiled for Hopper or newer, so that it may use clusters
+/// and dependent launches. The GPU cannot tell: a newer one takes what was made for 8.0 where there is 9.0a beside it.
+template <class Kernel>
+bool runs_hopper_code(Kernel* kernel) {
+  if constexpr (architectures(0, 900) == 0 && architectures() > 0) return true;
+  if (device_attribute(cudaDevAttrClusterLaunch, 0) == 0) return false;
+  cudaFuncAttributes a{};
+  return quiet_call([&] { return cudaFuncGetAttributes(&a, reinterpret_cast<const void*>(kernel)); }) == cudaSuccess &&
+         a.ptxVersion >= 90;
+}
+
 /// Launches `kernel` on the executor's stream. A grid without blocks launches nothing and is a success. An error is
 /// reported with CUDA's name for it and with what was asked for; an error that was pending before is neither reported
 /// nor cleared.
@@ -102,7 +114,7 @@ status launch(const device& ex, const char* name, void (*kernel)(Parameters...),
     a.val.clusterDim.x = static_cast<unsigned>(shape.cluster);
     a.val.clusterDim.y = a.val.clusterDim.z = 1;
   }
-  if (shape.overlaps_previous) {
+  if (shape.overlaps_previous && (shape.granted || runs_hopper_code(kernel))) {
     auto& a = attributes[config.numAttrs++];
     a.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     a.val.programmaticStreamSerializationAllowed = 1;

@@ -65,7 +65,7 @@ struct warp_specialized_schedule {
     bool more = next();
     // Operands may be what the kernel before this one writes; to have the L2 fetch them reads nothing yet.
     if (more) sm90::one_thread(warp, [&](auto thread) { Program::prefetch(thread, p, tile, s.first, rank); });
-    sm90::wait_for_previous_kernel(warp);
+    sm90::wait_for_previous_kernel();
     for (; more; more = next()) {
       const int bytes = Program::bytes_of(p, tile, rank);
       const auto maps = Program::maps_of(p, tile, rank);
@@ -98,7 +98,7 @@ struct warp_specialized_schedule {
   KILN_FN static void consume(warpgroup_scope<Where> group, const typename Program::parameters& p,
                               const work_order& work, std::uint32_t worker, shared& memory) {
     const int number = sm90::uniform_warp(group) / 4 - 1, rank = cluster == 1 ? 0 : sm90::cluster_rank(group);
-    sm90::wait_for_previous_kernel(group);
+    sm90::wait_for_previous_kernel();
     typename Program::template state<warpgroup_scope<Where>> state;
     sm90::ring_position<Slots> at;
     auto place = work.begin(worker);

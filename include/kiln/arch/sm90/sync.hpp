@@ -1,6 +1,6 @@
 #pragma once
-/// Fences, cluster and named barriers, register reallocation and dependent launches of Hopper.
-/// Source: PTX ISA, "membar/fence", "barrier.cluster", "bar", "setmaxnreg", "griddepcontrol".
+/// Fences, cluster and named barriers and register reallocation of Hopper.
+/// Source: PTX ISA, "membar/fence", "barrier.cluster", "bar", "setmaxnreg".
 #include <cstdint>
 #include <kiln/arch/host/model.hpp>
 #include <kiln/arch/host/watch.hpp>
@@ -181,21 +181,6 @@ KILN_FN void take_registers(scope<Where, Threads>) {
                 "take_registers: a multiple of 8 in [24, 256]");
 #if KILN_SM90A
   if constexpr (!scope<Where, Threads>::host) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
-#endif
-}
-
-/// Programmatic dependent launch: waits until the kernels before this one have written their results.
-template <class Where, int Threads>
-KILN_FN void wait_for_previous_kernel(scope<Where, Threads>) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  if constexpr (!scope<Where, Threads>::host) asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-/// Lets the next kernel of the stream begin, up to its own `wait_for_previous_kernel`.
-template <class Where, int Threads>
-KILN_FN void launch_dependents(scope<Where, Threads>) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  if constexpr (!scope<Where, Threads>::host) asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 

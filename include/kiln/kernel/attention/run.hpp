@@ -3,6 +3,7 @@
 #include <new>
 
 #include <kiln/arch/host/checked_block.hpp>
+#include <kiln/arch/sm90/in_turn.hpp>
 #include <kiln/core/abi.hpp>
 #include <kiln/core/executor.hpp>
 #include <kiln/kernel/attention/program.hpp>
@@ -53,6 +54,7 @@ __global__ void __launch_bounds__(Kernel::threads, 1)
     attention_kernel(const __grid_constant__ Arguments p, const index_t tiles) {
   extern __shared__ __align__(16) unsigned char kiln_shared_memory[];
   const block_scope<on_device, Kernel::threads> block;
+  sm90::begin_in_turn();
   const std::uint32_t base = sm80::shared_address(kiln_shared_memory);
   unsigned char* aligned = kiln_shared_memory + (round_up<std::uint32_t>(base, Kernel::alignment) - base);
   auto& memory = *reinterpret_cast<typename Kernel::shared*>(aligned);
@@ -67,7 +69,8 @@ status run(const device& ex, const Arguments& p, index_t tiles) {
   return launch(ex, "attention", attention_kernel<Kernel, Arguments>,
                 {.grid = {min_of<index_t>(tiles, max_grid_x), 1, 1},
                  .block = Kernel::threads,
-                 .shared_bytes = Kernel::shared_bytes},
+                 .shared_bytes = Kernel::shared_bytes,
+                 .overlaps_previous = true},
                 p, tiles);
 }
 

@@ -4,7 +4,6 @@
 /// Block b takes the items of threads [256 b, 256 b + 256) and those a whole grid further; a thread folds its own items
 /// in their order, a block its threads as a tree, and a second launch of one block the blocks' results in the same way.
 #include <cstddef>
-#include <kiln/arch/sm90/sync.hpp>
 #include <kiln/kernel/elementwise/record_map.hpp>
 #include <kiln/kernel/elementwise/tensor_map.hpp>
 #include <kiln/tile/exchange.hpp>
@@ -124,11 +123,6 @@ struct fold {
 
   KILN_HOST_CALLS template <class Scope>
   KILN_FN void tile(Scope threads, shared& memory, index_t block) const {
-    // The second launch begins while the first ends.
-    if (blocks > 1)
-      sm90::launch_dependents(threads);
-    else
-      sm90::wait_for_previous_kernel(threads);
     const index_t items = source.plan.items(), first = block * Scope::threads;
     A* const held = memory.values();
     const watch_of watch(threads);

@@ -3,6 +3,7 @@
 ///
 /// An item is a chunk of V neighbouring elements, or one single element in front of the first aligned chunk or behind
 /// the last whole one. Items are numbered in 64 bits; a grid strides over the tiles.
+#include <kiln/arch/sm90/in_turn.hpp>
 #include <kiln/core/abi.hpp>
 #include <kiln/core/executor.hpp>
 #include <kiln/core/scope.hpp>
@@ -10,10 +11,10 @@
 #include <kiln/core/trace.hpp>
 #include <kiln/core/types.hpp>
 #include <kiln/kernel/elementwise/divisor.hpp>
+#include <kiln/kernel/launch.hpp>
 #include <kiln/tile/watched.hpp>
 #include <type_traits>
 #if defined(__CUDACC__)
-#include <kiln/kernel/hopper_code.hpp>
 #endif
 
 namespace kiln::elementwise {
@@ -79,6 +80,7 @@ template <class Work>
 __global__ void __launch_bounds__(elementwise_threads)
     elementwise_kernel(const __grid_constant__ Work work, index_t tiles) {
   using block = block_scope<on_device, elementwise_threads>;
+  sm90::begin_in_turn();
   stride_over(blockIdx.x, gridDim.x, tiles, [&](index_t tile) { element_tile(block{}, work, tile); });
 }
 #endif
@@ -99,6 +101,7 @@ status run_items(const Executor& ex, const trace::launch_record& what, const Wor
     launch_shape shape;
     shape.grid[0] = min_of(tiles, most_blocks);
     shape.block = elementwise_threads;
+    shape.overlaps_previous = true;
     return watch.done(launch(ex, what.program, &elementwise_kernel<Work>, shape, work, tiles));
 #endif
   }
@@ -109,16 +112,14 @@ template <class Work>
 __global__ void __launch_bounds__(elementwise_threads) tile_kernel(const __grid_constant__ Work work, index_t tiles) {
   __shared__ typename Work::shared memory;
   using block = block_scope<on_device, elementwise_threads>;
+  sm90::begin_in_turn();
   stride_over(blockIdx.x, gridDim.x, tiles, [&](index_t tile) { work.tile(block{}, memory, tile); });
 }
 #endif
 
 /// Runs `work.tile(scope, shared memory, number)` for all tiles: programs whose threads exchange elements.
-/// `waits_itself`: the program calls `wait_for_previous_kernel`, so that it may be launched while the one before it
-/// runs.
 template <executor Executor, class Work>
-status run_tiles(const Executor& ex, const trace::launch_record& what, const Work& work, index_t tiles,
-                 [[maybe_unused]] bool waits_itself = false) {
+status run_tiles(const Executor& ex, const trace::launch_record& what, const Work& work, index_t tiles) {
   if (tiles == 0) return {};
   trace::scope<Executor> watch(ex, what);
   if constexpr (Executor::on_host) {
@@ -132,7 +133,7 @@ status run_tiles(const Executor& ex, const trace::launch_record& what, const Wor
     launch_shape shape;
     shape.grid[0] = min_of(tiles, most_blocks);
     shape.block = elementwise_threads;
-    shape.overlaps_previous = waits_itself && runs_hopper_code(&tile_kernel<Work>);
+    shape.overlaps_previous = true;
     return watch.done(launch(ex, what.program, &tile_kernel<Work>, shape, work, tiles));
 #endif
   }

@@ -42,6 +42,7 @@ __global__ void __launch_bounds__(Ring::program::threads, Ring::least_resident)
     grouped_gemm_kernel(const __grid_constant__ problem_list<Arguments> list) {
   extern __shared__ __align__(16) unsigned char kiln_shared_memory[];
   const block_scope<on_device, Ring::program::threads> block;
+  sm90::begin_in_turn();
   auto& memory = Ring::memory_in(kiln_shared_memory);
   for (std::uint32_t t = blockIdx.x; t < list.count; t += gridDim.x) {
     detail::run_listed_tile<Ring>(block, list, t, memory);
@@ -54,7 +55,8 @@ status launch_grouped_gemm(const device& ex, const problem_list<Arguments>& list
   return launch(ex, "gemm_grouped", grouped_gemm_kernel<Ring, Arguments>,
                 {.grid = {min_of<index_t>(list.count, max_grid_x), 1, 1},
                  .block = Ring::program::threads,
-                 .shared_bytes = Ring::shared_bytes},
+                 .shared_bytes = Ring::shared_bytes,
+                 .overlaps_previous = true},
                 list);
 }
 
@@ -71,6 +73,7 @@ struct upload_piece {
 
 template <class Piece>
 __global__ void __launch_bounds__(256) upload_kernel(const __grid_constant__ Piece from, unsigned int* to, int words) {
+  sm90::begin_in_turn();
   for (int i = static_cast<int>(threadIdx.x); i < words; i += 256) to[i] = from.words[i];
 }
 
@@ -81,7 +84,8 @@ inline status upload(const device& ex, void* to, const void* from, std::size_t b
     upload_piece piece;
     const std::size_t part = min_of(sizeof(upload_piece), bytes - at);
     std::memcpy(piece.words, static_cast<const unsigned char*>(from) + at, part);
-    KILN_TRY(launch(ex, "gemm_grouped: upload the list", upload_kernel<upload_piece>, {.block = 256}, piece,
+    KILN_TRY(launch(ex, "gemm_grouped: upload the list", upload_kernel<upload_piece>,
+                    {.block = 256, .overlaps_previous = true}, piece,
                     reinterpret_cast<unsigned int*>(static_cast<unsigned char*>(to) + at), static_cast<int>(part / 4)));
   }
   return {};

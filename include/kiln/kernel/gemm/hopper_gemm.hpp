@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(hopper_bound<Hopper>, 1)
   if constexpr (Hopper::cluster > 1) sm90::cluster_meet(block);
   else sync(block);
   // The next kernel may set up while this one runs; the roles touch memory only when those before are done.
-  sm90::launch_dependents(block);
+  sm90::launch_dependents();
   const warpgroup_scope<on_device> group;
   const int warp = sm90::uniform_warp(block);
   if (warp < 4) {

@@ -1,6 +1,7 @@
 #pragma once
 /// Reductions across tiles: every warp writes its partial results to the workspace, and one pass folds them in fixed
 /// order, so two runs give the same bits. No atomics.
+#include <kiln/arch/sm90/in_turn.hpp>
 #include <kiln/core/abi.hpp>
 #include <kiln/core/status.hpp>
 #include <kiln/core/trace.hpp>
@@ -100,6 +101,7 @@ inline namespace KILN_ABI {
 template <class Value, class Sink>
 __global__ void __launch_bounds__(128)
     fold_kernel(const Sink sink, void* partials, index_t parts, index_t batches, index_t extent) {
+  sm90::begin_in_turn();
   const index_t count = batches * extent;
   for (index_t i = static_cast<index_t>(blockIdx.x) * 128 + threadIdx.x; i < count;
        i += static_cast<index_t>(gridDim.x) * 128)
@@ -128,8 +130,10 @@ status fold_partials([[maybe_unused]] const Executor& ex, const Arguments& p, co
       } else {
 #if defined(__CUDACC__)
         s = launch(ex, "gemm: fold reductions", fold_kernel<value, sink_type>,
-                   {.grid = {min_of<index_t>(ceil_div<index_t>(count, 128), 65536), 1, 1}, .block = 128}, sink,
-                   partials, mine::parts(parts), p.batch, extent);
+                   {.grid = {min_of<index_t>(ceil_div<index_t>(count, 128), 65536), 1, 1},
+                    .block = 128,
+                    .overlaps_previous = true},
+                   sink, partials, mine::parts(parts), p.batch, extent);
 #endif
       }
     }

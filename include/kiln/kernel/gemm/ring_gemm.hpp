@@ -1,6 +1,7 @@
 #pragma once
 /// Runs the block-wide GEMM program: the kernel and its launch, and the same over the host's blocks.
 #include <kiln/arch/host/checked_block.hpp>
+#include <kiln/arch/sm90/in_turn.hpp>
 #include <kiln/core/abi.hpp>
 #include <kiln/kernel/gemm/program.hpp>
 #include <kiln/kernel/launch.hpp>
@@ -84,6 +85,7 @@ __global__ void __launch_bounds__(Ring::program::threads, Ring::least_resident)
     ring_gemm_kernel(const __grid_constant__ Arguments p, const tile_order order) {
   extern __shared__ __align__(16) unsigned char kiln_shared_memory[];
   const block_scope<on_device, Ring::program::threads> block;
+  sm90::begin_in_turn();
   auto& memory = Ring::memory_in(kiln_shared_memory);
   // A tile a block: a loop over tiles would hold its number in a register that the largest tiles do not have.
   const std::uint32_t t = blockIdx.y * gridDim.x + blockIdx.x;
@@ -96,7 +98,8 @@ status launch_ring_gemm(const device& ex, const Arguments& p, const tile_order& 
   return launch(ex, "gemm", ring_gemm_kernel<Ring, Arguments>,
                 {.grid = {min_of<index_t>(order.count(), wide), ceil_div<index_t>(order.count(), wide), 1},
                  .block = Ring::program::threads,
-                 .shared_bytes = Ring::shared_bytes},
+                 .shared_bytes = Ring::shared_bytes,
+                 .overlaps_previous = true},
                 p, order);
 }
 

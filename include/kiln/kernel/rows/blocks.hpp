@@ -1,5 +1,6 @@
 #pragma once
 /// Runs a program of whole blocks with shared memory: `program.run(block, shared)` for blocks [0, blocks).
+#include <kiln/arch/sm90/in_turn.hpp>
 #include <kiln/core/abi.hpp>
 #include <kiln/core/executor.hpp>
 #include <kiln/core/scope.hpp>
@@ -28,6 +29,7 @@ template <class Program>
 __global__ void __launch_bounds__(Program::block_type::threads)
     block_kernel(const __grid_constant__ Program program, index_t blocks) {
   __shared__ typename Program::storage shared;
+  sm90::begin_in_turn();
   for (index_t b = static_cast<index_t>(blockIdx.x); b < blocks; b += static_cast<index_t>(gridDim.x)) {
     program.run(b, shared);
     __syncthreads();  // the next block's storage is this one's
@@ -38,7 +40,9 @@ template <class Program>
 status run_blocks(const device& ex, const trace::launch_record& record, const Program& program, index_t blocks) {
   trace::scope watch(ex, record);
   return watch.done(launch(ex, record.program, block_kernel<Program>,
-                           {.grid = {min_of<index_t>(blocks, 1 << 20), 1, 1}, .block = Program::block_type::threads},
+                           {.grid = {min_of<index_t>(blocks, 1 << 20), 1, 1},
+                            .block = Program::block_type::threads,
+                            .overlaps_previous = true},
                            program, blocks));
 }
 

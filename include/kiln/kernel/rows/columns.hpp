@@ -5,9 +5,9 @@
 /// block that have the same columns join their results, and so do the blocks of a cluster, each of which has a part of
 /// the rows: always in the same order. Where that leaves most of a GPU idle, for there are few columns, several such
 /// clusters share the rows; each leaves a row of results in the workspace, and the same program joins those.
+#include <kiln/arch/sm90/in_turn.hpp>
 #include <kiln/arch/sm90/remote.hpp>
 #include <kiln/arch/sm90/sync.hpp>
-#include <kiln/kernel/hopper_code.hpp>
 #include <kiln/kernel/rows/blocks.hpp>
 #include <kiln/kernel/rows/reduce.hpp>
 #include <kiln/tile/exchange.hpp>
@@ -47,11 +47,6 @@ struct column_reduce_program {
   KILN_HOST_CALLS KILN_FN void run(index_t group, index_t split, [[maybe_unused]] int part, storage& shared) const {
     const block_type block;
     const watch_of watch(block);
-    // The second launch begins while the first ends.
-    if (partial != nullptr)
-      sm90::launch_dependents(block);
-    else
-      sm90::wait_for_previous_kernel(block);
     const int across = 1 << shape.log_across, wide = Width << shape.log_across;
     [[maybe_unused]] const int parts = 1 << shape.log_parts;
     block.each([&](int t) {
@@ -224,6 +219,7 @@ inline namespace KILN_ABI {
 template <class Program>
 __global__ void __launch_bounds__(Program::threads, 2) columns_kernel(const __grid_constant__ Program program) {
   __shared__ typename Program::storage shared;
+  sm90::begin_in_turn();
   const int log_parts = program.shape.log_parts, log_splits = program.shape.log_splits;
   const index_t cluster = blockIdx.x >> log_parts;
   program.run(cluster >> log_splits, cluster & ((index_t{1} << log_splits) - 1),
@@ -231,15 +227,14 @@ __global__ void __launch_bounds__(Program::threads, 2) columns_kernel(const __gr
 }
 
 template <class Program>
-status launch_columns(const device& ex, const trace::launch_record& record, const Program& program, index_t groups,
-                      bool waits_itself = false) {
+status launch_columns(const device& ex, const trace::launch_record& record, const Program& program, index_t groups) {
   trace::scope watch(ex, record);
   const column_shape& s = program.shape;
   return watch.done(launch(ex, record.program, columns_kernel<Program>,
                            {.grid = {groups << (s.log_parts + s.log_splits), 1, 1},
                             .block = Program::threads,
                             .cluster = 1 << s.log_parts,
-                            .overlaps_previous = waits_itself},
+                            .overlaps_previous = true},
                            program));
 }
 
@@ -273,7 +268,7 @@ status run_columns(const device& ex, trace::launch_record record, const operand<
   using joining = column_reduce_program<on_device, 1, float, Y, Op>;
   const joining last{parts, out, splits, columns, {5, 0, 0}, rows};
   return launch_columns(ex, {.program = record.program, .schedule = "parts of columns", .bytes = 0}, last,
-                        ceil_div<index_t>(columns, 32), runs_hopper_code(columns_kernel<joining>));
+                        ceil_div<index_t>(columns, 32));
 }
 
 }  // namespace KILN_ABI

@@ -1,5 +1,6 @@
 #pragma once
 /// Programs without reductions: a list of independent items, one thread each.
+#include <kiln/arch/sm90/in_turn.hpp>
 #include <kiln/core/abi.hpp>
 #include <kiln/core/executor.hpp>
 #include <kiln/core/trace.hpp>
@@ -26,6 +27,7 @@ inline constexpr index_t few_items = index_t{1} << 15;
 
 template <class Program>
 __global__ void __launch_bounds__(items_block) items_kernel(const __grid_constant__ Program program, index_t count) {
+  sm90::begin_in_turn();
   const index_t stride = static_cast<index_t>(gridDim.x) * blockDim.x;
   for (index_t i = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) program.run(i);
 }
@@ -38,7 +40,8 @@ status run_items(const device& ex, trace::launch_record record, const Program& p
   const int block = count < few_items ? items_block / 4 : items_block;
   const index_t blocks = min_of<index_t>(ceil_div<index_t>(count, block), most);
   return watch.done(
-      launch(ex, record.program, items_kernel<Program>, {.grid = {blocks, 1, 1}, .block = block}, program, count));
+      launch(ex, record.program, items_kernel<Program>,
+             {.grid = {blocks, 1, 1}, .block = block, .overlaps_previous = true}, program, count));
 }
 
 }  // namespace KILN_ABI

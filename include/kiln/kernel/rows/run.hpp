@@ -1,11 +1,11 @@
 #pragma once
 /// Runs a row program over all rows, on either executor.
+#include <kiln/arch/sm90/in_turn.hpp>
 #include <kiln/core/abi.hpp>
 #include <kiln/core/architectures.hpp>
 #include <kiln/core/executor.hpp>
 #include <kiln/core/status.hpp>
 #include <kiln/core/trace.hpp>
-#include <kiln/kernel/hopper_code.hpp>
 #include <kiln/kernel/launch.hpp>
 #include <kiln/kernel/rows/config.hpp>
 #include <kiln/kernel/rows/kept.hpp>
@@ -69,6 +69,9 @@ KILN_FN void run_block(const Program& program, index_t count, index_t length, in
       for (index_t r = block;;) {
         r += blocks;
         if constexpr (kept == keep::next_row) one.send(r < count, program.at(r), stage);
+        // Where nothing is on its way the last row leaves memory idle.
+        if constexpr (kept == keep::beside && !row::host)
+          if (r >= count) sm90::launch_dependents();
         program.run(one, with);
         if (r >= count) return;
         if constexpr (kept == keep::next_row)
@@ -204,6 +207,7 @@ __global__ void __launch_bounds__(Config::block, detail::resident_blocks<Config,
 #endif
   __shared__ detail::storage_of<on_device, Config> shared;
   if constexpr (Config::blocks > 1) begin_exchanges(shared);
+  sm90::begin_in_turn();
   unsigned char* memory = nullptr;
   if constexpr (detail::kept<Config, Width, Program>() != keep::nothing) {
     extern __shared__ __align__(16) unsigned char kiln_shared_memory[];
@@ -256,6 +260,7 @@ status run_pinned(const device& ex, const char* name, const Program& program, in
                  .block = Config::block,
                  .shared_bytes = kept_bytes,
                  .cluster = Config::blocks,
+                 .overlaps_previous = true,
                  .granted = kept == keep::next_row},
                 program, count, length);
 }
