@@ -52,9 +52,10 @@ inline constexpr bool builds_for_hopper = architectures(900, 901) > 0;
 /// Whether it makes code for nothing else, so that other kernels serve only what Hopper's cannot.
 inline constexpr bool builds_only_for_hopper = builds_for_hopper && architectures(900, 901) == architectures();
 
-/// Pairs of blocks along M share the loads of B, so that two tiles of rows read it once. Rates and overheads are fitted
-/// to the times of whole problems (docs/results), so they hold what the model leaves out: a card at its power limit,
-/// waves that drift.
+/// Pairs of blocks along M share the loads of B, so that two tiles of rows read it once. Narrow tiles do without: a
+/// block that waits for no other made 256 rows of 4096 x 4096 4 hundredths faster, 16 rows 18. Rates and overheads are
+/// fitted to the times of whole problems (docs/results), so they hold what the model leaves out: a card at its power
+/// limit, waves that drift.
 template <class Arguments, class Accumulation>
 constexpr auto hopper_configurations() {
   constexpr int k = row_of_k<Arguments>;
@@ -64,38 +65,39 @@ constexpr auto hopper_configurations() {
     return table<
         entry<config<tile<128, 64, k>, stages<6>, cluster<2>, warp_specialized, Accumulation>, 1, 1570, 1750>>{};
   } else if constexpr (is_fp8_v<typename Arguments::a_type>) {
-    // Promoted, two sets of partial sums and the sums fill the registers, so 128 columns are the most that promote
-    // beside products.
-    using large = std::conditional_t<
-        std::is_same_v<Accumulation, promoted>,
-        entry<config<tile<128, 128, k>, stages<6>, cluster<2>, warp_specialized, Accumulation>, 1, 1570, 1750>,
-        entry<config<tile<128, 128, k>, stages<6>, cluster<2>, ping_pong, warp_specialized, Accumulation>, 1, 1530,
-              250>>;
-    return table<large,
-                 // For waves that 128 columns do not fill, and for few rows, as for operands of 16 bits below.
-                 entry<config<tile<128, 144, k>, stages<5>, cluster<2>, warp_specialized, Accumulation>, 1, 1550, 2000>,
-                 entry<config<tile<128, 80, k>, stages<7>, cluster<2>, warp_specialized, Accumulation>, 1, 1200, 750>,
-                 entry<config<tile<128, 64, k>, stages<8>, cluster<2>, warp_specialized, Accumulation>, 1, 1100, 500>,
-                 entry<config<tile<128, 64, k>, stages<8>, warp_specialized, Accumulation>, 1, 900, 500>>{};
+    // For waves that the wide ones do not fill, and for few rows, as for operands of 16 bits below.
+    using narrow = table<entry<config<tile<128, 80, k>, stages<7>, warp_specialized, Accumulation>, 1, 1200, 750>,
+                         entry<config<tile<128, 64, k>, stages<8>, warp_specialized, Accumulation>, 1, 1100, 1500>>;
+    // Promoted, two sets of partial sums and the sums fill the registers: 128 columns are the most that promote beside
+    // products, and no group has a tile of its own. In pairs along N they are 1 to 4 hundredths faster.
+    if constexpr (std::is_same_v<Accumulation, promoted>)
+      return table<
+          entry<config<tile<128, 128, k>, stages<6>, cluster<1, 2>, warp_specialized, promoted>, 1, 1570, 1750>,
+          entry<config<tile<128, 144, k>, stages<5>, cluster<2>, warp_specialized, promoted>, 1, 1550, 2000>>{} +
+             narrow{};
+    else
+      return table<entry<config<tile<128, 128, k>, stages<6>, cluster<2>, ping_pong, warp_specialized, Accumulation>, 1,
+                         1530, 250>,
+                   entry<config<tile<128, 144, k>, stages<5>, cluster<2>, ping_pong, warp_specialized, Accumulation>, 1,
+                         1550, 500>>{} +
+             narrow{};
   } else if constexpr (Arguments::products == 2) {
     return table<entry<config<tile<128, 64, k>, stages<6>, cluster<2>, ping_pong, warp_specialized>, 1, 1670, 300>>{};
   } else {
-    // A box of B that runs along N holds 64 columns, and an odd number of them does not share out over two blocks.
-    constexpr bool along_n = Arguments::b_major == major::mn;
     // A group multiplies while the other finishes: epilogues cost little, and waves are short. Where rows are off lines
     // of 128 bytes, and loads bound it, twice the columns need two thirds of them.
     using large =
         table<entry<config<tile<128, 128, k>, stages<6>, cluster<2>, ping_pong, warp_specialized>, 1, 1670, 300>,
               entry<config<tile<128, 256, k>, stages<4>, cluster<2>, warp_specialized>, 1, 1670, 4500>>;
-    // For few rows: a group has few products, so that shared memory probably bounds them; 128 columns read it least.
-    using few_rows =
-        table<entry<config<tile<64, 128, k>, stages<8>, cluster<2>, ping_pong, warp_specialized>, 1, 1350, 6000>>;
-    if constexpr (along_n) return large{} + few_rows{};
-    else return large{} + table<
-        // Columns that fill the waves of 132 multiprocessors where 128 do not: of 4608 x 4096, say.
-        entry<config<tile<128, 144, k>, stages<5>, cluster<2>, warp_specialized>, 1, 1670, 5000>,
-        entry<config<tile<128, 80, k>, stages<7>, cluster<2>, warp_specialized>, 1, 1500, 3500>,
-        entry<config<tile<128, 64, k>, stages<8>, cluster<2>, warp_specialized>, 1, 1290, 3500>>{} + few_rows{};
+    // For few rows or tiles.
+    using narrow = table<entry<config<tile<128, 64, k>, stages<8>, warp_specialized>, 1, 1250, 500>>;
+    // Columns that fill the waves of 132 multiprocessors where 128 do not: of 4608 x 4096, say. From the second wave on
+    // two groups on one tile took 2 to 5 hundredths longer. A box of B that runs along N holds 64 columns.
+    using odd_waves =
+        table<entry<config<tile<128, 144, k>, stages<5>, cluster<2>, ping_pong, warp_specialized>, 1, 1670, 1000>,
+              entry<config<tile<128, 80, k>, stages<7>, warp_specialized>, 1, 1250, 2000>>;
+    if constexpr (Arguments::b_major == major::mn) return large{} + narrow{};
+    else return large{} + odd_waves{} + narrow{};
   }
 }
 
