@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What a formatter need not be installed for: lines of at most 120 columns, no tabs, no blanks at the end of a line, a
-newline at the end of a file, `#pragma once` in headers, and no path that only one machine has."""
+newline at the end of a file, `#pragma once` in headers, no path that only one machine has, and headers of the library that
+see to the C++ standard (version.hpp) before they use it."""
 import os
 import re
 import sys
@@ -10,6 +11,17 @@ FOLDERS = ("include", "tests", "examples", "benchmarks", "cmake", "docs")
 SOURCES = (".hpp", ".cpp", ".cu")
 OTHERS = (".py", ".cmake", ".sh", ".md", ".txt")
 ONE_MACHINE = re.compile(r"(?<![\w.$}/])/(home|root|work|mnt|Users|tmp|scratch)/")
+
+
+def checks_standard_first(header, include):
+    """Whether the first of Kiln's headers that this one includes is version.hpp, or does so itself."""
+    while header != "kiln/version.hpp":
+        with open(os.path.join(include, header), encoding="utf-8") as file:
+            first = re.search(r"^#include <(kiln/[^>]+)>", file.read(), re.M)
+        if not first:
+            return False
+        header = first[1]
+    return True
 
 
 def complaints(path):
@@ -45,6 +57,10 @@ def main(root):
                 files += 1
                 for number, what in complaints(path):
                     print(f"{os.path.relpath(path, root)}:{number}: {what}")
+                    found += 1
+                include = os.path.join(root, "include")
+                if folder == "include" and not checks_standard_first(os.path.relpath(path, include), include):
+                    print(f"{os.path.relpath(path, root)}:1: another standard's errors come before version.hpp's")
                     found += 1
     print(f"{files} files, {found} complaints")
     return 1 if found or files == 0 else 0

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <kiln/arch/host/watch.hpp>
-#include <stdexcept>
+#include <kiln/core/misuse.hpp>
 #include <vector>
 
 namespace kiln::twin {
@@ -17,7 +17,7 @@ inline void require_aligned(const void* p, int bytes, const char* instruction) {
   char text[160];
   std::snprintf(text, sizeof text, "kiln: %s: saw an address %d bytes beyond a multiple of %d, needs that multiple",
                 instruction, static_cast<int>(at), bytes);
-  throw std::logic_error(text);
+  kiln::detail::misuse(text);
 }
 
 struct cp_async_copy {

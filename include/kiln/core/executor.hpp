@@ -1,5 +1,7 @@
 #pragma once
 /// Where work runs. Every public call takes an executor first; its type decides which code is compiled for the call.
+#include <kiln/version.hpp>
+
 #include <concepts>
 #include <cstddef>
 #include <cstdint>

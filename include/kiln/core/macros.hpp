@@ -1,5 +1,6 @@
 #pragma once
 /// The few function-qualifier macros. Everything that runs on both executors is `KILN_FN`.
+#include <kiln/version.hpp>
 
 #if defined(__CUDACC__)
 #define KILN_FN __host__ __device__ __forceinline__

@@ -1,4 +1,5 @@
 #pragma once
+#include <kiln/version.hpp>
 
 namespace kiln {
 

@@ -1,6 +1,7 @@
 #pragma once
 /// A small value that threads share. std::atomic would do; its header brings in <system_error> and mutexes, which every
 /// translation unit that launches would parse three times over.
+#include <kiln/version.hpp>
 
 namespace kiln::detail {
 

@@ -1,5 +1,7 @@
 #pragma once
 /// What every public call returns: a code and a sentence that names the argument, the value seen and the value needed.
+#include <kiln/version.hpp>
+
 #include <cstdint>
 #include <cstdio>
 #include <stdexcept>
@@ -60,9 +62,16 @@ class [[nodiscard]] status {
   const std::string& message() const { return text_; }
 
   /// For those who want exceptions.
+#if defined(__cpp_exceptions)
   void or_throw() const {
     if (!ok()) throw std::runtime_error(text_);
   }
+#else
+  template <class Any = void>
+  void or_throw() const {
+    static_assert(sizeof(Any*) == 0, "or_throw needs exceptions: compile with -fexceptions, or look at ok()");
+  }
+#endif
 
  private:
   errc code_ = errc::ok;

@@ -1,5 +1,8 @@
 #pragma once
 /// What the parts of the host's cluster share: memories, who runs, the watch, and the reports.
+#if !defined(__cpp_exceptions)
+#error "arch/host/driver.hpp ends roles by exceptions: compile with -fexceptions, or do not include it"
+#endif
 #include <cstddef>
 #include <cstdint>
 #include <kiln/arch/host/checked_block.hpp>

@@ -1,6 +1,8 @@
 #pragma once
 /// The host's mbarrier: phase, arrivals and bytes in the 64 bits that the device's takes.
 /// Source: PTX ISA, "mbarrier": phase, pending arrivals, expected arrivals of the next phase, tx-count.
+#include <kiln/version.hpp>
+
 #include <cstdint>
 
 namespace kiln::twin {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <kiln/arch/host/tiled_map.hpp>
-#include <stdexcept>
+#include <kiln/core/misuse.hpp>
 
 namespace kiln::twin {
 
@@ -78,7 +78,7 @@ inline constinit thread_local sm_cluster* current_cluster = nullptr;
 /// The model that runs on this host thread.
 inline sm_cluster& sm() {
   if (current_cluster == nullptr) {
-    throw std::logic_error("kiln: a twin of an sm90 instruction runs outside twin::run_roles and twin::solo_block");
+    kiln::detail::misuse("kiln: a twin of an sm90 instruction runs outside twin::run_roles");
   }
   return *current_cluster;
 }

@@ -1,6 +1,8 @@
 #pragma once
 /// Sentences from words and numbers. One function for all: the reports of the host's model are many, and compile in
 /// every translation unit that runs roles.
+#include <kiln/version.hpp>
+
 #include <concepts>
 #include <initializer_list>
 #include <string>

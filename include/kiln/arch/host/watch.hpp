@@ -4,6 +4,7 @@
 /// The calls do nothing unless a checked block runs on this host thread (checked_block.hpp, driver.hpp). Threads are
 /// ranks in their block. On the host a loop over threads ends before the next begins, so a missing barrier never shows
 /// in the result; the watch keeps who wrote and read each byte, and reports what nothing orders.
+#include <kiln/version.hpp>
 
 namespace kiln::twin {
 

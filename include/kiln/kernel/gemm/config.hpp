@@ -1,6 +1,8 @@
 #pragma once
 /// Configuration of a GEMM: data about tile, stages, cluster and schedule, put together by the user or chosen from a
 /// table.
+#include <kiln/version.hpp>
+
 #include <type_traits>
 
 namespace kiln {
