@@ -6,6 +6,7 @@
 ///
 /// Reductions along rows or columns are in kiln/reduce.hpp.
 #include <cstddef>
+#include <kiln/core/functor.hpp>
 #include <kiln/kernel/elementwise/check.hpp>
 #include <kiln/kernel/elementwise/fold.hpp>
 #include <kiln/view/sound.hpp>
@@ -90,7 +91,8 @@ status reduce(const Executor& ex, const View& view, const Result& result, const 
                   "kiln::device");
     constexpr bool simple = std::is_trivially_copyable_v<A> && std::is_default_constructible_v<A>;
     static_assert(simple, "reduce: init, the accumulator, needs to be trivially copyable and default constructible");
-    constexpr bool folds = elementwise::folds_to<View, Map, Op, A>;
+    constexpr bool functors = detail::is_functor_on<S, Map> && detail::is_functor_on<S, Op>;
+    constexpr bool folds = functors && elementwise::folds_to<View, Map, Op, A>;
     static_assert(folds,
                   "reduce: map needs to take one element, op two accumulators, and both to return what converts to the "
                   "type of init");
@@ -129,15 +131,19 @@ status reduce(const Executor& ex, const View& view, const Result& result, const 
       }
 
       A* const partials = needed > 0 ? static_cast<A*>(scratch.data) : nullptr;
-      const fold<std::remove_const_t<decltype(source)>, A, Out, Map, Op> first{source, init,     map,        op,
-                                                                               blocks, partials, result.data};
+      const auto to = detail::functor_on<Executor>(map);
+      const auto join = detail::functor_on<Executor>(op);
+      using map_type = std::remove_const_t<decltype(to)>;
+      using op_type = std::remove_const_t<decltype(join)>;
+      const fold<std::remove_const_t<decltype(source)>, A, Out, map_type, op_type> first{
+          source, init, to, join, blocks, partials, result.data};
       const double bytes = bytes_read(view) + (blocks > 1 ? 0 : static_cast<double>(sizeof(Out)));
       KILN_TRY(run_tiles(ex, {.program = "reduce", .schedule = "blocks", .bytes = bytes}, first, blocks));
       if (blocks == 1) return {};
 
       const auto rest = make_source(tensor<const A, 1, S>{partials, {blocks}, {1}});
-      const fold<std::remove_const_t<decltype(rest)>, A, Out, take_as_is, Op> last{rest, init,    {},         op,
-                                                                                   1,    nullptr, result.data};
+      const fold<std::remove_const_t<decltype(rest)>, A, Out, take_as_is, op_type> last{rest, init,    {},         join,
+                                                                                        1,    nullptr, result.data};
       return run_tiles(ex, {.program = "reduce", .schedule = "last block", .bytes = static_cast<double>(needed)}, last,
                        1);
     } else {

@@ -1,5 +1,6 @@
 #pragma once
 /// Functors of one's own as nodes.
+#include <kiln/core/functor.hpp>
 #include <kiln/epilogue/operation.hpp>
 #include <string_view>
 
@@ -46,15 +47,6 @@ struct functor_call<F, 0, Floats...> {
   static constexpr bool plain = true, with_coord = false;
   using type = float;
 };
-
-#if defined(__CUDACC__)
-/// A call from a function of the device alone: nvcc refuses an unmarked functor here, where from a function of both it
-/// would only warn. Its message has this function's name.
-template <class F, class... X>
-KILN_DEVICE auto functor_must_be_marked_KILN_FN(const F& f, X... x) {
-  return f(x...);
-}
-#endif
 
 template <class F>
 struct functor_op {

@@ -10,6 +10,7 @@
 /// give extents of -1 on that axis, which every call refuses; a different number of axes does not compile.
 #include <concepts>
 #include <kiln/core/bundle.hpp>
+#include <kiln/core/functor.hpp>
 #include <kiln/view/reference.hpp>
 #include <kiln/view/reshape.hpp>
 #include <type_traits>
@@ -84,7 +85,8 @@ template <class F, class View, class... Rest>
 constexpr auto mapped(const F& f, const View& view, const Rest&... rest) {
   constexpr bool ranks = ((Rest::rank == View::rank) && ...);
   constexpr bool spaces = (std::is_same_v<typename Rest::space, typename View::space> && ...);
-  constexpr bool callable = std::is_invocable_v<const F&, detail::read_as<View>, detail::read_as<Rest>...>;
+  constexpr bool callable = detail::is_functor_on<typename View::space, F> &&
+                            std::is_invocable_v<const F&, detail::read_as<View>, detail::read_as<Rest>...>;
   static_assert(ranks, "mapped: all views need the same number of axes: add one with broadcast<axis>(view, extent)");
   static_assert(spaces, "mapped: all views need to lie in one memory");
   static_assert(!ranks || callable, "mapped: the functor needs a const operator() that takes one value for each view");

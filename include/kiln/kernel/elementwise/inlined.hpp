@@ -1,6 +1,7 @@
 #pragma once
 /// A functor over mapped views as one functor over the tensors that those read.
 #include <kiln/core/bundle.hpp>
+#include <kiln/core/functor.hpp>
 #include <kiln/view/mapped.hpp>
 #include <type_traits>
 #include <utility>
@@ -51,16 +52,18 @@ struct inlined {
   }
 };
 
-/// The functor of an input, and its tensors as a bundle.
-template <class T, int R, class S, int U>
+/// The functor of an input on the executor, and its tensors as a bundle.
+template <class Executor, class T, int R, class S, int U>
 as_read functor_of(const tensor<T, R, S, U>&) {
   return {};
 }
-template <class F, class... Views>
+template <class Executor, class F, class... Views>
 auto functor_of(const mapped_view<F, Views...>& m) {
   return [&]<int... K>(std::integer_sequence<int, K...>) {
-    return inlined<false, F, decltype(functor_of(detail::member<K>(m.views)))...>{
-        m.f, bundle_of(functor_of(detail::member<K>(m.views))...)};
+    const auto f = detail::functor_on<Executor>(m.f);
+    return inlined<false, std::remove_const_t<decltype(f)>,
+                   decltype(functor_of<Executor>(detail::member<K>(m.views)))...>{
+        f, bundle_of(functor_of<Executor>(detail::member<K>(m.views))...)};
   }
   (std::make_integer_sequence<int, sizeof...(Views)>{});
 }

@@ -1,6 +1,7 @@
 #pragma once
 /// Checks at run time, then one launch: what transform, copy and fill share.
 #include <cstddef>
+#include <kiln/core/functor.hpp>
 #include <kiln/kernel/elementwise/check.hpp>
 #include <kiln/kernel/elementwise/inlined.hpp>
 #include <kiln/kernel/elementwise/record_map.hpp>
@@ -29,7 +30,7 @@ status map_inlined(const Executor& ex, const char* call, const F& f, const bundl
                    const In&... in) {
   if constexpr ((is_mapped_v<In> || ...)) {
     constexpr bool located = sees_coordinates<F, First::rank, compute_t<typename In::value_type>...>;
-    const inlined<located, F, decltype(functor_of(in))...> all{f, bundle_of(functor_of(in)...)};
+    const inlined<located, F, decltype(functor_of<Executor>(in))...> all{f, bundle_of(functor_of<Executor>(in)...)};
     return with_tensors(bundle_of(in...),
                         [&](const auto&... tensors) { return map_tensors(ex, call, all, outs, tensors...); });
   } else {
@@ -93,10 +94,11 @@ struct transform_call<Executor, F, bundle<First, Rest...>, In...> {
   static constexpr bool writes =
       !std::is_const_v<typename First::element> && (!std::is_const_v<typename Rest::element> && ...);
   static constexpr bool ranks = ((Rest::rank == First::rank) && ...) && ((In::rank == First::rank) && ...);
-  static constexpr bool callable = maps_to<F, First::rank, bundle<First, Rest...>, In...>;
+  static constexpr bool callable =
+      detail::is_functor_on<typename Executor::space, F> && maps_to<F, First::rank, bundle<First, Rest...>, In...>;
 
   static status run(const Executor& ex, const F& f, const bundle<First, Rest...>& outs, const In&... in) {
-    return map_inlined(ex, "transform", f, outs, in...);
+    return map_inlined(ex, "transform", detail::functor_on<Executor>(f), outs, in...);
   }
 };
 template <class Executor, class F, class Last, class... In>
@@ -105,11 +107,13 @@ struct transform_call<Executor, F, bundle<Last>, In...> {
   static constexpr bool tensors = false, records = true, writes = true, ranks = true;
   static constexpr bool here = in_memory_of<Executor, In..., Last>;
   static constexpr int chunk = record_map<F, In..., Last>::chunk;
-  static constexpr bool callable = std::is_invocable_v<const F&, lane<In, chunk>..., lane<Last, chunk>> ||
-                                   std::is_invocable_v<const F&, lane<In, chunk>..., lane<Last, chunk>, coordinates<1>>;
+  static constexpr bool callable =
+      detail::is_functor_on<typename Executor::space, F> &&
+      (std::is_invocable_v<const F&, lane<In, chunk>..., lane<Last, chunk>> ||
+       std::is_invocable_v<const F&, lane<In, chunk>..., lane<Last, chunk>, coordinates<1>>);
 
   static status run(const Executor& ex, const F& f, const bundle<Last>& last, const In&... in) {
-    return map_records(ex, f, in..., last.first);
+    return map_records(ex, detail::functor_on<Executor>(f), in..., last.first);
   }
 };
 
