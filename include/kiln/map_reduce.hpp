@@ -91,12 +91,15 @@ status reduce(const Executor& ex, const View& view, const Result& result, const 
                   "kiln::device");
     constexpr bool simple = std::is_trivially_copyable_v<A> && std::is_default_constructible_v<A>;
     static_assert(simple, "reduce: init, the accumulator, needs to be trivially copyable and default constructible");
-    constexpr bool functors = detail::is_functor_on<S, Map> && detail::is_functor_on<S, Op>;
-    constexpr bool folds = functors && elementwise::folds_to<View, Map, Op, A>;
+    constexpr bool runs = detail::is_functor_on<S, Map> && detail::is_functor_on<S, Op>;
+    static_assert(runs,
+                  "reduce: on the device map and op are structs whose operator() is marked KILN_FN, or __host__ "
+                  "__device__ lambdas; other lambdas and pointers run on the host alone");
+    constexpr bool folds = !runs || elementwise::folds_to<View, Map, Op, A>;
     static_assert(folds,
                   "reduce: map needs to take one element, op two accumulators, and both to return what converts to the "
                   "type of init");
-    if constexpr (here && folds && simple) {
+    if constexpr (here && runs && folds && simple) {
       using namespace elementwise;
       KILN_TRY(elementwise::check_view("reduce", "the view", view));
       KILN_TRY(elementwise::check_view("reduce", "the result", result));

@@ -91,7 +91,10 @@ requires(sizeof...(Args) >= 2) status transform(const Executor& ex, const Args&.
                   "transform: the view in front of the functor is written to and needs elements that are not const");
     static_assert(call::ranks,
                   "transform: all views need the same number of axes: add one with broadcast<axis>(view, extent)");
-    constexpr bool testable = call::here && call::ranks;
+    static_assert(call::runs,
+                  "transform: on the device the functor is a struct whose operator() is marked KILN_FN, or a __host__ "
+                  "__device__ lambda; other lambdas and pointers run on the host alone");
+    constexpr bool testable = call::here && call::ranks && call::runs;
     static_assert(
         !testable || !call::tensors || call::callable,
         "transform: the functor needs a const operator() that takes one value for each input view and returns "

@@ -6,9 +6,31 @@
 /// makes an error of it.
 #include <kiln/core/executor.hpp>
 #include <kiln/core/macros.hpp>
+#include <string_view>
 #include <type_traits>
 
 namespace kiln::detail {
+
+/// A lambda marked `__device__` alone, under --extended-lambda: the host knows neither its call operator nor its
+/// result.
+template <class F>
+inline constexpr bool is_device_lambda_v =
+#if defined(__CUDACC__)
+    __nv_is_extended_device_lambda_closure_type(F);
+#else
+    false;
+#endif
+
+/// A lambda that is not marked for the device, which nvcc takes for no kernel, nor for a function of both. That a type
+/// is a lambda's is told by its name alone, as nvcc's front end spells it.
+template <class F>
+constexpr bool is_plain_lambda() {
+#if defined(__CUDACC__)
+  if constexpr (!is_device_lambda_v<F> && !__nv_is_extended_host_device_lambda_closure_type(F))
+    return std::string_view(__PRETTY_FUNCTION__).find("F = lambda [") != std::string_view::npos;
+#endif
+  return false;
+}
 
 #if defined(__CUDACC__)
 /// nvcc's message about a functor that is not marked has this function's name.
@@ -43,9 +65,11 @@ auto functor_on(const F& f) {
 #endif
 }
 
-/// A pointer would call the host's code.
+/// Whether calls that need to know what it returns can take the functor there; a pointer would call the host's code.
 template <class Space, class F>
-inline constexpr bool is_functor_on =
-    std::is_same_v<Space, host_space> || (!std::is_pointer_v<F> && !std::is_function_v<F>);
+inline constexpr bool is_functor_on = std::is_same_v<Space, host_space>
+                                          ? !is_device_lambda_v<F>
+                                          : !std::is_pointer_v<F> && !std::is_function_v<F> &&
+                                                !is_device_lambda_v<F> && !is_plain_lambda<F>();
 
 }  // namespace kiln::detail

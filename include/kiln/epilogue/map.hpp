@@ -2,32 +2,10 @@
 /// Functors of one's own as nodes.
 #include <kiln/core/functor.hpp>
 #include <kiln/epilogue/operation.hpp>
-#include <string_view>
 
 namespace kiln {
 
 namespace detail {
-
-/// A lambda marked `__device__` alone, under --extended-lambda: the host knows neither its call operator nor its
-/// result.
-template <class F>
-inline constexpr bool is_device_lambda_v =
-#if defined(__CUDACC__)
-    __nv_is_extended_device_lambda_closure_type(F);
-#else
-    false;
-#endif
-
-/// A lambda that is not marked for the device, which nvcc takes for no kernel, nor for a function of both. That a type
-/// is a lambda's is told by its name alone, as nvcc's front end spells it.
-template <class F>
-constexpr bool is_plain_lambda() {
-#if defined(__CUDACC__)
-  if constexpr (!is_device_lambda_v<F> && !__nv_is_extended_host_device_lambda_closure_type(F))
-    return std::string_view(__PRETTY_FUNCTION__).find("F = lambda [") != std::string_view::npos;
-#endif
-  return false;
-}
 
 /// How a functor is called on Count floats: with them alone if it can be, else with the coordinates behind them.
 template <class F, int Count, class... Floats>

@@ -85,12 +85,16 @@ template <class F, class View, class... Rest>
 constexpr auto mapped(const F& f, const View& view, const Rest&... rest) {
   constexpr bool ranks = ((Rest::rank == View::rank) && ...);
   constexpr bool spaces = (std::is_same_v<typename Rest::space, typename View::space> && ...);
-  constexpr bool callable = detail::is_functor_on<typename View::space, F> &&
-                            std::is_invocable_v<const F&, detail::read_as<View>, detail::read_as<Rest>...>;
+  constexpr bool runs = detail::is_functor_on<typename View::space, F>;
+  static_assert(runs,
+                "mapped: on the device the functor is a struct whose operator() is marked KILN_FN, or a __host__ "
+                "__device__ lambda; other lambdas and pointers run on the host alone");
+  constexpr bool callable =
+      !runs || std::is_invocable_v<const F&, detail::read_as<View>, detail::read_as<Rest>...>;
   static_assert(ranks, "mapped: all views need the same number of axes: add one with broadcast<axis>(view, extent)");
   static_assert(spaces, "mapped: all views need to lie in one memory");
   static_assert(!ranks || callable, "mapped: the functor needs a const operator() that takes one value for each view");
-  if constexpr (ranks && spaces && callable) return mapped_view<F, View, Rest...>{f, bundle_of(view, rest...)};
+  if constexpr (ranks && spaces && runs && callable) return mapped_view<F, View, Rest...>{f, bundle_of(view, rest...)};
 }
 
 namespace detail {

@@ -85,6 +85,7 @@ inline constexpr bool maps_to<F, R, bundle<Out...>, In...> =
 template <class Executor, class F, class Outs, class... In>
 struct transform_call {
   static constexpr bool tensors = false, records = false, here = true, writes = true, ranks = true, callable = true;
+  static constexpr bool runs = true;
 };
 template <class Executor, class F, class First, class... Rest, class... In>
   requires(is_tensor_v<First> && (is_tensor_v<Rest> && ...) && ((is_tensor_v<In> || is_mapped_v<In>) && ...))
@@ -94,8 +95,8 @@ struct transform_call<Executor, F, bundle<First, Rest...>, In...> {
   static constexpr bool writes =
       !std::is_const_v<typename First::element> && (!std::is_const_v<typename Rest::element> && ...);
   static constexpr bool ranks = ((Rest::rank == First::rank) && ...) && ((In::rank == First::rank) && ...);
-  static constexpr bool callable =
-      detail::is_functor_on<typename Executor::space, F> && maps_to<F, First::rank, bundle<First, Rest...>, In...>;
+  static constexpr bool runs = detail::is_functor_on<typename Executor::space, F>;
+  static constexpr bool callable = maps_to<F, First::rank, bundle<First, Rest...>, In...>;
 
   static status run(const Executor& ex, const F& f, const bundle<First, Rest...>& outs, const In&... in) {
     return map_inlined(ex, "transform", detail::functor_on<Executor>(f), outs, in...);
@@ -107,10 +108,9 @@ struct transform_call<Executor, F, bundle<Last>, In...> {
   static constexpr bool tensors = false, records = true, writes = true, ranks = true;
   static constexpr bool here = in_memory_of<Executor, In..., Last>;
   static constexpr int chunk = record_map<F, In..., Last>::chunk;
-  static constexpr bool callable =
-      detail::is_functor_on<typename Executor::space, F> &&
-      (std::is_invocable_v<const F&, lane<In, chunk>..., lane<Last, chunk>> ||
-       std::is_invocable_v<const F&, lane<In, chunk>..., lane<Last, chunk>, coordinates<1>>);
+  static constexpr bool runs = detail::is_functor_on<typename Executor::space, F>;
+  static constexpr bool callable = std::is_invocable_v<const F&, lane<In, chunk>..., lane<Last, chunk>> ||
+                                   std::is_invocable_v<const F&, lane<In, chunk>..., lane<Last, chunk>, coordinates<1>>;
 
   static status run(const Executor& ex, const F& f, const bundle<Last>& last, const In&... in) {
     return map_records(ex, detail::functor_on<Executor>(f), in..., last.first);
