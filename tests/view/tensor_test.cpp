@@ -162,6 +162,8 @@ TEST(tensor_view, steps_of_any_size_do_not_overflow) {
     EXPECT_EQ(&v(0), data.data());
     EXPECT_EQ(strided<0>(host_view(data.data(), 0), step).extent(0), 0);
   }
+  const auto far = host_view(data.data(), {12}, {index_t{1} << 62});
+  EXPECT_EQ(strided<0>(far, 2).stride(0), INT64_MAX);
   EXPECT_EQ(ceil_div(INT64_MAX, kiln::index_t{2}), kiln::index_t{1} << 62);
   EXPECT_EQ(ceil_div(UINT64_MAX, std::uint64_t{256}), std::uint64_t{1} << 56);
   EXPECT_EQ(ceil_div(7, 3), 3);

@@ -133,7 +133,7 @@ KILN_FN constexpr auto strided(const tensor<T, R, S, U>& v, index_t step) {
   if (step < 1) return detail::refused(t, axis);
   const index_t n = t.extents[axis];
   t.extents[axis] = n <= 0 ? n : (n - 1) / step + 1;
-  if (t.extents[axis] > 1) t.strides[axis] *= step;
+  if (t.extents[axis] > 1) t.strides[axis] = saturated_product(t.strides[axis], step);
   return t;
 }
 

@@ -114,4 +114,14 @@ TEST(loop_nest, offsets_are_64_bit) {
   EXPECT_EQ(nest.offset(0, index_t{30} * 12180 + 12179), 30 * index_t{148401120} + 12179 * index_t{12200});
 }
 
+TEST(loop_nest, bytes_of_strides_beyond_any_memory_do_not_overflow) {
+  const index_t shape[2] = {3, 8};
+  const float x[8] = {};
+  for (const index_t far : {index_t{1} << 61, INT64_MAX, INT64_MIN}) {
+    const index_t strides[1][2] = {{far, 1}};
+    const auto nest = make_nest<2, 1>(shape, strides);
+    EXPECT_EQ(aligned_head(nest, {x}, {4}, 4) >= 0, far % 4 == 0) << far;
+  }
+}
+
 }  // namespace

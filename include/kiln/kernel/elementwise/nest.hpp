@@ -91,9 +91,10 @@ index_t aligned_head(const loop_nest<R, N>& nest, const void* const (&data)[N], 
   for (int k = 0; k < N; ++k) {
     if (nest.strides[k][inner] != 1 || sizes[k] == 0) continue;
     any = true;
-    const int width = access_bytes(static_cast<std::size_t>(sizes[k] * v));
+    const auto size = static_cast<std::uint64_t>(sizes[k]);
+    const auto width = static_cast<std::uint64_t>(access_bytes(static_cast<std::size_t>(sizes[k] * v)));
     for (int a = 0; a < inner; ++a)
-      if (nest.strides[k][a] * sizes[k] % width != 0) return -1;
+      if (!bytes_divide(nest.strides[k][a], size, width)) return -1;
   }
   if (!any) return -1;
   for (index_t head = 0; head < v; ++head) {
