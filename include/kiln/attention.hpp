@@ -133,14 +133,15 @@ status run_first(const Executor& ex, Arguments& p, table<First, Rest...>) {
 template <class Config, class Executor, class Q, class K, class V, class Out, class... Options>
 status check_and_run(const Executor& ex, const Q& q, const K& k, const V& v, const Out& out,
                      const attention_options& options, const Options&... more) {
-  constexpr given has{times_given<option::key_lengths, Options...>, times_given<option::query_lengths, Options...>,
-                      times_given<option::log_sum_exp, Options...>};
   arguments<typename Q::value_type, typename Out::value_type, typename Executor::space> p{};
   p.q = q, p.k = k, p.v = v, p.out = out;
   (attach(p, more), ...);
   p.mask = options.mask.value;
   const index_t dim = q.extents[3], dim_v = v.extents[3];
-  p.scale = options.scale.value_or(dim > 0 ? 1.0f / std::sqrt(static_cast<float>(dim)) : 1.0f) * log2_e;
+  const given has{times_given<option::key_lengths, Options...>, times_given<option::query_lengths, Options...>,
+                  times_given<option::log_sum_exp, Options...>,
+                  options.scale.value_or(dim > 0 ? 1.0f / std::sqrt(static_cast<float>(dim)) : 1.0f)};
+  p.scale = has.scale * log2_e;
   KILN_TRY(check(p, has));
   if (p.q.extents[0] == 0 || p.q.extents[1] == 0 || p.q.extents[2] == 0 || (dim_v == 0 && has.lse == 0)) return {};
 

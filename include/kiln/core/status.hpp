@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -85,8 +86,11 @@ template <class I>
   requires std::is_arithmetic_v<I>
 void append(std::string& s, I i) {
   if constexpr (std::is_floating_point_v<I>) {
+    // As it is written in a program, 0.1 and 1e-9: six digits where they are enough to tell the number.
+    const auto number = static_cast<double>(i);
     char text[32];
-    std::snprintf(text, sizeof text, "%.9g", static_cast<double>(i));  // 1e-9 and 1e300 as they are written
+    std::snprintf(text, sizeof text, "%.6g", number);
+    if (static_cast<I>(std::strtod(text, nullptr)) != i) std::snprintf(text, sizeof text, "%.9g", number);
     s.append(text);
   } else {
     s.append(std::to_string(i));

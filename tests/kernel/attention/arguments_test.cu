@@ -118,6 +118,7 @@ TYPED_TEST(attention_arguments, results_need_memory_of_their_own) {
 TYPED_TEST(attention_arguments, options_have_ranges) {
   for (float scale : {INFINITY, NAN})
     this->expect_refused(errc::bad_option, {"`scale`", "finite"}, {.scale = scale, .mask = causal::none});
+  this->expect_refused(errc::bad_option, {"`scale` is 3e+38"}, {.scale = 3e38f, .mask = causal::none});
   this->expect_refused(errc::bad_option, {"`mask`", "causal::none"}, {.mask = causal{}});
   this->expect_refused(errc::bad_option, {"`mask`", "9"}, {.mask = static_cast<causal>(9)});
 }

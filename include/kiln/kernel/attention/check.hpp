@@ -52,9 +52,10 @@ status check_lengths(const char* name, const Lengths& lengths, index_t batch, in
   return {};
 }
 
-/// Which options a call has, each 0 or 1.
+/// Which options a call has, each 0 or 1, and the scale of its scores.
 struct given {
   int key_lengths, query_lengths, lse;
+  float scale;
 };
 
 template <class Arguments>
@@ -85,7 +86,8 @@ status check(const Arguments& p, const given& has) {
     return fail(errc::bad_option, "option `mask` is ", static_cast<int>(p.mask),
                 ", needs causal::none, causal::bottom_right or causal::top_left");
   if (!(p.scale - p.scale == 0))
-    return fail(errc::bad_option, "option `scale` is ", p.scale / 1.4426950f, ", needs a finite number");
+    return fail(errc::bad_option, "option `scale` is ", has.scale,
+                ", needs a finite number of at most 2.35e38");  // times log2(e) it is one, too
   if (has.key_lengths != 0) KILN_TRY(check_lengths("key_lengths", p.key_lengths, q[0], k[1]));
   if (has.query_lengths != 0) KILN_TRY(check_lengths("query_lengths", p.query_lengths, q[0], q[1]));
 
