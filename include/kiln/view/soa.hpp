@@ -260,6 +260,13 @@ KILN_FN constexpr auto select(const soa_view<Space, Fields...>& v) {
   }
 }
 
+template <class... Some, class View>
+  requires(std::is_class_v<View> && !is_soa_v<View>)
+constexpr View select(const View& v) {
+  static_assert(sizeof(View) == 0, "select takes a view of arrays: host_soa<...>(...) or device_soa<...>(...)");
+  return v;
+}
+
 /// The fields of all views side by side: `for (auto [x, v, force] : zipped(p, f))`. Views of different lengths give
 /// one of -1 elements.
 template <class Space, class... A, class... B>
@@ -285,6 +292,15 @@ KILN_FN constexpr auto zipped(const soa_view<Space, A...>& a, const soa_view<Spa
   return zipped(zipped(a, b), more...);
 }
 
+template <class A, class B>
+  requires(std::is_class_v<A> && std::is_class_v<B>)
+constexpr A zipped(const A& a, const B&) {
+  static_assert(sizeof(A) == 0,
+                "zipped takes views of arrays in one memory: all from host_soa<...>(...), or all from "
+                "device_soa<...>(...)");
+  return a;
+}
+
 /// One array as a view of its own: `column<position>(p, 2)` is z. A component that the field does not have gives extent
 /// -1, which every call refuses.
 template <class Tag, class Space, class... Fields>
@@ -299,7 +315,16 @@ KILN_FN constexpr auto column(const soa_view<Space, Fields...>& v, int component
   r.data = has ? detail::leaf<number>(v.arrays)[component] : nullptr;
   r.extents[0] = has ? v.count : -1;
   r.strides[0] = 1;
+#if defined(KILN_DEBUG)
+  r.name = v.name;
+#endif
   return r;
+}
+template <class Tag, class View>
+  requires(std::is_class_v<View> && !is_soa_v<View>)
+constexpr tensor<float, 1> column(const View&, int = 0) {
+  static_assert(sizeof(View) == 0, "column takes a view of arrays: host_soa<...>(...) or device_soa<...>(...)");
+  return {};
 }
 
 }  // namespace kiln

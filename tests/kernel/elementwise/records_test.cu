@@ -412,6 +412,8 @@ TYPED_TEST(records, wrong_arguments_are_named_and_nothing_is_written) {
 
   expect(copy(ex, p, aos_on<E, position, velocity, mass>(static_cast<particle*>(nullptr), 40)), errc::null_pointer,
          "the second view");
+  expect(transform(ex, soa_on<E, mass>(a.now[0]->data(), INT64_MAX / 2), label_nothing{}), errc::bad_shape,
+         "view 1 has 4611686018427387903 elements of 4 bytes, more than a 64-bit index counts");
   for (std::size_t k = 0; k < 7; ++k) EXPECT_EQ(a.now[k]->values(), a.start[k]);
 }
 

@@ -155,7 +155,8 @@ int put_components(const View& v, component_view* to) {
   return n;
 }
 
-/// No negative number of elements, and aligned data where there are elements. An array of structs is one component.
+/// A number of elements that is not negative and whose bytes can be counted, and aligned data where there are
+/// elements. An array of structs is one component.
 inline status check_records(std::string_view call, std::string_view argument, index_t count, const component_view* all,
                             int components, bool structs) {
   if (count < 0)
@@ -170,6 +171,9 @@ inline status check_records(std::string_view call, std::string_view argument, in
     if (count > 0 && c.data == nullptr)
       return fail(errc::null_pointer, call, ": ", argument, " has ", count, " elements and null data",
                   std::string_view(place(" in component ")));
+    if (saturated_product(c.strides[0], count) == INT64_MAX)
+      return fail(errc::bad_shape, call, ": ", argument, " has ", count, " elements of ", c.strides[0],
+                  " bytes, more than a 64-bit index counts");
     if (reinterpret_cast<std::uintptr_t>(c.data) % static_cast<std::uintptr_t>(c.alignment) != 0)
       return fail(errc::bad_alignment, call, ": ", std::string_view(place("component ")), structs ? "" : " of ",
                   argument, " is not aligned to its ", structs ? "struct" : "type", "'s ", c.alignment, " bytes");
@@ -180,7 +184,8 @@ template <record_view View>
 status check_view(std::string_view call, std::string_view argument, const View& v) {
   if constexpr (is_aos_v<View>) {
     const component_view whole{
-        v.data, {v.count, 1}, {1, 1}, static_cast<std::int64_t>(View::fields::alignment), false, 0, 0};
+        v.data, {v.count, 1}, {static_cast<index_t>(View::record_bytes), 1},
+        static_cast<std::int64_t>(View::fields::alignment), false, 0, 0};
     return check_records(call, argument, v.count, &whole, 1, true);
   } else {
     component_view all[View::fields::components];
