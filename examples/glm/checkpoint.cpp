@@ -1,10 +1,10 @@
 #include "checkpoint.hpp"
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "error.hpp"
+#include "file.hpp"
 #include "json_text.hpp"
 
 namespace glm {
@@ -26,9 +26,8 @@ checkpoint::checkpoint(const fs::path& folder) : folder_(folder) {
 
 void checkpoint::open_index(const fs::path& list) {
   std::map<std::string, const safetensors_file*> opened;
+  std::ifstream in = open_file(list);
   try {
-    std::ifstream in(list, std::ios::binary);
-    if (!in) fail("cannot be opened");
     const auto root = nlohmann::json::parse(in);
     if (!root.is_object() || !root.contains("weight_map") || !root["weight_map"].is_object()) {
       fail("has no object \"weight_map\"");

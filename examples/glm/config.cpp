@@ -1,12 +1,12 @@
 #include "config.hpp"
 
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "error.hpp"
+#include "file.hpp"
 #include "json_text.hpp"
 
 namespace glm {
@@ -172,8 +172,7 @@ config parse_config(std::string_view json_text) {
 }
 
 config read_config(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) fail(file.string(), ": cannot be opened");
+  const std::ifstream in = open_file(file);
   std::ostringstream text;
   text << in.rdbuf();
   try {

@@ -2,11 +2,11 @@
 /// The golden prompts of a model's folder, run under a trace.
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "error.hpp"
+#include "file.hpp"
 #include "session.hpp"
 #include "trace.hpp"
 
@@ -18,8 +18,9 @@ struct golden_tokens {
 
 inline golden_tokens read_golden(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / "golden.json";
-  std::ifstream in(file);
-  if (!in) fail(file.string(), ": cannot be opened; --demo needs a folder with golden prompts");
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) fail(file.string(), ": is missing, --demo needs golden prompts");
+  std::ifstream in = open_file(file);
   try {
     const auto root = nlohmann::json::parse(in);
     const auto& tokens = root.at("tokens");

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "error.hpp"
+#include "file.hpp"
 #include "json_text.hpp"
 
 static_assert(std::endian::native == std::endian::little, "the files are little-endian and are read as they are");
@@ -128,9 +129,8 @@ std::string to_string(const std::vector<std::int64_t>& shape) {
 }
 
 safetensors_file::safetensors_file(std::filesystem::path path) : path_(std::move(path)) {
+  stream_ = open_file(path_, std::ios::ate);
   try {
-    stream_.open(path_, std::ios::binary | std::ios::ate);
-    if (!stream_) fail("cannot be opened");
     const auto file_bytes = static_cast<std::uint64_t>(stream_.tellg());
     if (file_bytes < 8) fail("has ", file_bytes, " bytes, too few for the header's length");
     std::uint64_t header_bytes = 0;

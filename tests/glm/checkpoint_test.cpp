@@ -109,6 +109,20 @@ TEST_F(GlmCheckpoint, RefusesFoldersWithoutAModel) {
   EXPECT_THROW(glm::checkpoint(folder.path() / "absent"), glm::error);
 }
 
+TEST_F(GlmCheckpoint, RefusesFoldersInTheFilesPlaces) {
+  for (const char* name : {"model.safetensors.index.json", "model.safetensors"}) {  // the second wins over the first
+    std::filesystem::create_directory(folder.path() / name);
+    EXPECT_TRUE(says(refusal(), std::string(name) + ": is a folder, needs a file"));
+  }
+  std::filesystem::create_directory(folder.path() / "config.json");
+  try {
+    glm::read_config(folder.path() / "config.json");
+    FAIL() << "a folder was read";
+  } catch (const glm::error& e) {
+    EXPECT_TRUE(says(e.what(), "config.json: is a folder, needs a file"));
+  }
+}
+
 TEST_F(GlmCheckpoint, RefusesIndexesThatDoNotFitTheFiles) {
   write_index("{}");
   EXPECT_TRUE(says(refusal(), "weight_map"));
