@@ -61,6 +61,7 @@ template <class Space, class M>
 constexpr auto view_of(const M& m) {
   static_assert(M::rank() >= 1, "a view has at least one axis: an mdspan of rank 0 does not convert");
   static_assert(M::is_always_strided(), "the mdspan's layout needs to have strides");
+  static_assert(is_plain_element<typename M::element_type>());
   constexpr int rank = static_cast<int>(M::rank());
   tensor<element_t<typename M::element_type>, rank, Space, unit_axis_of<M>()> t;
   t.data = native_pointer(m.data_handle());

@@ -162,27 +162,47 @@ constexpr element_t<T>* native_pointer(T* data) {
     return reinterpret_cast<element_t<T>*>(data);
 }
 
+/// Whether calls may keep and move elements as bytes.
+template <class T>
+constexpr bool is_plain_element() {
+  using type = native_t<std::remove_const_t<T>>;
+  constexpr bool plain = std::is_trivially_copyable_v<type> && std::is_default_constructible_v<type> &&
+                         !std::is_volatile_v<type>;
+  static_assert(plain,
+                "a view's elements are moved as bytes: their type needs to be trivially copyable, with a default "
+                "constructor, and not volatile");
+  return plain;
+}
+
 template <class Space, class T, class... I>
 constexpr auto packed_view(T* data, I... extents) {
   constexpr int rank = sizeof...(I);
-  tensor<element_t<T>, rank, Space> t;
-  t.data = native_pointer(data);
-  const index_t e[rank] = {static_cast<index_t>(extents)...};
-  index_t step = 1;
-  for (int a = rank - 1; a >= 0; --a) {
-    t.extents[a] = e[a];
-    t.strides[a] = step;
-    step = saturated_product(step, e[a]);
+  if constexpr (is_plain_element<T>()) {
+    tensor<element_t<T>, rank, Space> t;
+    t.data = native_pointer(data);
+    const index_t e[rank] = {static_cast<index_t>(extents)...};
+    index_t step = 1;
+    for (int a = rank - 1; a >= 0; --a) {
+      t.extents[a] = e[a];
+      t.strides[a] = step;
+      step = saturated_product(step, e[a]);
+    }
+    return t;
+  } else {
+    return tensor<float, rank, Space>{};
   }
-  return t;
 }
 
 template <class Space, class T, int Rank>
 constexpr auto strided_view(T* data, const index_t (&extents)[Rank], const index_t (&strides)[Rank]) {
-  tensor<element_t<T>, Rank, Space, no_unit> t;
-  t.data = native_pointer(data);
-  for (int a = 0; a < Rank; ++a) t.extents[a] = extents[a], t.strides[a] = strides[a];
-  return t;
+  if constexpr (is_plain_element<T>()) {
+    tensor<element_t<T>, Rank, Space, no_unit> t;
+    t.data = native_pointer(data);
+    for (int a = 0; a < Rank; ++a) t.extents[a] = extents[a], t.strides[a] = strides[a];
+    return t;
+  } else {
+    return tensor<float, Rank, Space, no_unit>{};
+  }
 }
 
 }  // namespace detail
