@@ -1,8 +1,5 @@
 #!/usr/bin/env python3
-"""Reads a build's log with ptxas -v in it. Fails on a warning, a spill or a remark about lost performance (C75xx).
-
-`--small BYTES`: spills of no more than that are printed, and do not fail.
-"""
+"""Reads a build's log with ptxas -v in it. Fails on a warning, a spill or a remark about lost performance (C75xx)."""
 import argparse
 import re
 import shutil
@@ -11,7 +8,6 @@ import sys
 
 parser = argparse.ArgumentParser()
 parser.add_argument("log")
-parser.add_argument("--small", type=int, default=0)
 parser.add_argument("--most-registers", type=int, default=5, help="list so many kernels with the most registers")
 args = parser.parse_args()
 
@@ -48,11 +44,7 @@ def short(name, width=160):
 
 for name, arch, registers, stack, stores, loads in kernels:
     if stores or loads:
-        spill = f"spill of {stores} bytes stored, {loads} loaded, {registers} registers, {arch}: {short(name)}"
-        if max(stores, loads) <= args.small:
-            print("small", spill)
-        else:
-            complaints.append(spill)
+        complaints.append(f"spill of {stores} bytes stored, {loads} loaded, {registers} registers, {arch}: {short(name)}")
 
 for kernel in sorted(kernels, key=lambda k: -k[2])[: args.most_registers]:
     print(f"{kernel[2]:4} registers, {kernel[3]} bytes of stack, {kernel[1]}: {short(kernel[0], 100)}")

@@ -28,13 +28,20 @@ struct ring_gemm {
   using operands = typename program::math::template operands<block_scope<on_device, program::threads>>;
   static constexpr int registers = max_of(
       program::products * program::math::registers + static_cast<int>(sizeof(operands)) / 4 + 64, 128);
-  /// Blocks that the registers must have room for: as many as the shared memory of an H200 has. Left to itself, the
-  /// assembler would rather spill than give up a block.
+  /// Shared memory of a multiprocessor: GPUs of 8.0 have that of an A100 at most, all others are taken for an H200.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+  static constexpr index_t memory_of_processor = 164 << 10;
+#else
+  static constexpr index_t memory_of_processor = 228 << 10;
+#endif
+  /// Blocks that the registers must have room for: as many as shared memory has. Left to itself, the assembler would
+  /// rather spill than give up a block.
   static constexpr int least_resident =
       std::is_same_v<typename Config::instruction_set, instructions::simt>
           ? 1
-          : static_cast<int>(max_of<index_t>(
-                min_of<index_t>((228 << 10) / (shared_bytes + 1024), (64 << 10) / (program::threads * registers)), 1));
+          : static_cast<int>(max_of<index_t>(min_of<index_t>(memory_of_processor / (shared_bytes + 1024),
+                                                             (64 << 10) / (program::threads * registers)),
+                                             1));
   static constexpr index_t row_parts_of_tile = program::warps_n;
   static constexpr index_t column_parts_of_tile = program::warps_m * program::math::chunks;
 
