@@ -2,9 +2,9 @@
 /// RMSNorm, RMSNorm of a sum with its residual, and LayerNorm, over the last axis.
 ///
 /// Views of rank 1 to 4, of float, f16 or bf16, any strides. Statistics are float32 and neither overflow nor vanish
-/// where the result does not. Every output may be an input of equal shape and type itself. No elements: success,
-/// nothing written. Errors: bad_shape, bad_stride, null_pointer, overlap (equal views are allowed), bad_option (epsilon
-/// negative or not finite).
+/// where the result does not; only an RMSNorm of nothing but subnormal numbers with epsilon 0 gives infinities. Every
+/// output may be an input of equal shape and type itself. No elements: success, nothing written. Errors: bad_shape,
+/// bad_stride, null_pointer, overlap (equal views are allowed), bad_option (epsilon negative or not finite).
 #include <kiln/kernel/rows/check.hpp>
 #include <kiln/kernel/rows/norm.hpp>
 #include <kiln/kernel/rows/run.hpp>

@@ -25,7 +25,8 @@
 /// scale 1 and zero point 0. NaN becomes the zero point.
 ///
 /// A NaN or an infinity among the values makes a computed scale NaN or infinite, so that it shows; calibrate.hpp passes
-/// them over. No computed scale is below 2^-126. Given scales have to be finite and positive.
+/// them over. No computed scale is below 2^-126, nor so large that the code of a finite number stands for an infinite
+/// one: a range of nearly all floats is clipped by up to a step. Given scales have to be finite and positive.
 ///
 /// Errors: bad_shape, bad_stride, bad_option (a group below 1), bad_alignment, null_pointer, overlap.
 #include <kiln/kernel/rows/check.hpp>

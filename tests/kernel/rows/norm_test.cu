@@ -228,7 +228,7 @@ TYPED_TEST(norm_rows, float_magnitudes_near_the_ends_of_the_range) {
       EXPECT_NEAR(rms[c], c % 2 == 0 ? 1 : -1, 8 * unit) << m;
     }
   }
-  for (double m : {1e-30, 1e-38, 1e-20}) {
+  for (double m : {1e-30, 1e-38, 3e-39, 1e-20}) {
     const std::vector<double> row{m, -m, m, -m};
     const auto layer = layer_of<float, TypeParam>(*this, row, 0.0f, 0),
                rms = rms_of<float, TypeParam>(*this, row, 0.0f);

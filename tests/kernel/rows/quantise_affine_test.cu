@@ -251,11 +251,36 @@ TYPED_TEST(quantise_affine, ranges_as_wide_as_float_do_not_overflow) {
   ASSERT_TRUE(quantise(this->executor(), this->in(std::vector<float>{3.4e38f, 0, -3.4e38f}, 1, 3),
                        view_on<TypeParam>(q.data(), 1, 3), set)
                   .ok());
-  EXPECT_FLOAT_EQ(scale.values()[0], static_cast<float>(2 * 3.4e38 / 255));
+  // 2 * 3.4e38 / 255 would be too large for a code 128 steps from 0.
+  EXPECT_FLOAT_EQ(scale.values()[0], limits<float>::max() / 128);
   const auto codes = q.values();
   EXPECT_EQ(int32_t{codes[1]}, zero.values()[0]);
   EXPECT_EQ(codes[0], 255);
   EXPECT_EQ(codes[2], 0);
+}
+
+TYPED_TEST(quantise_affine, codes_of_the_largest_numbers_stand_for_finite_ones) {
+  const float most = limits<float>::max();
+  const auto check = [&](auto code, const std::vector<float>& x) {
+    using Q = decltype(code);
+    auto& q = this->template output<Q>(x.size());
+    auto &scale = this->template output<float>(1), &back = this->template output<float>(x.size());
+    auto& zero = this->template output<int32_t>(1);
+    const auto in = view_on<TypeParam>(this->template input<float>(x).data(), x.size());
+    const auto set =
+        per_tensor_scale(view_on<TypeParam>(scale.data(), 1)).with_zero_points(view_on<TypeParam>(zero.data(), 1));
+    ASSERT_TRUE(quantise(this->executor(), in, view_on<TypeParam>(q.data(), x.size()), set).ok());
+    ASSERT_TRUE(dequantise(this->executor(), view_on<TypeParam>(q.data(), x.size()),
+                           view_on<TypeParam>(back.data(), x.size()), set)
+                    .ok());
+    const auto y = back.values();
+    for (std::size_t i = 0; i < x.size(); ++i)
+      EXPECT_LE(std::abs(y[i] / 2 - x[i] / 2), scale.values()[0] * 0.5001f) << i;  // within a step, and finite
+  };
+  for (const std::vector<float>& x : {std::vector{most, -most}, {most, 0.0f}, {-most, 1.0f}, {most, most / -3}}) {
+    check(std::uint8_t{}, x);
+    check(std::int8_t{}, x);
+  }
 }
 
 TYPED_TEST(quantise_affine, nan_shows_in_the_scale) {

@@ -163,6 +163,29 @@ TYPED_TEST(quantise_kernels, smallest_magnitudes_have_a_scale_with_an_inverse) {
   for (auto v : q.values()) EXPECT_EQ(v, 0);
 }
 
+template <class Q, class E, class Test>
+void check_largest(Test& test) {
+  SCOPED_TRACE(name_of<Q>());
+  const float most = limits<float>::max();
+  const auto in = view_on<E>(test.input(std::vector<float>{most, -most, most / 2, 1}).data(), 1, 4);
+  auto &scale = test.template output<float>(1), &back = test.template output<float>(4);
+  const auto q = view_on<E>(test.template output<Q>(4).data(), 1, 4);
+  const auto set = per_row_scales(view_on<E>(scale.data(), 1));
+  ASSERT_TRUE(quantise(test.executor(), in, q, set).ok());
+  ASSERT_TRUE(dequantise(test.executor(), q, view_on<E>(back.data(), 1, 4), set).ok());
+  const auto y = back.values();
+  for (float v : y) EXPECT_TRUE(std::isfinite(v));
+  EXPECT_FLOAT_EQ(y[0], most);
+  EXPECT_FLOAT_EQ(y[1], std::is_unsigned_v<Q> ? 0 : -most);
+  EXPECT_LE(std::abs(y[2] / most - 0.5f), 1.0f / 127);
+}
+TYPED_TEST(quantise_kernels, codes_of_the_largest_numbers_stand_for_finite_ones) {
+  check_largest<std::int8_t, TypeParam>(*this);
+  check_largest<std::uint8_t, TypeParam>(*this);
+  check_largest<e4m3, TypeParam>(*this);
+  check_largest<e5m2, TypeParam>(*this);
+}
+
 // QNT-02: what lies behind a row never enters its maximum (the guards are NaN, and here 1e30 stands beside each row).
 TYPED_TEST(quantise_kernels, lanes_behind_the_row_do_not_count) {
   for (std::size_t cols : sizes{1, 13, 33, 127, 129}) {

@@ -32,26 +32,44 @@ KILN_FN constexpr float largest() {
 /// Never so small that its inverse overflows. NaN and infinity stay, to be seen.
 KILN_FN constexpr float usable_scale(float s) { return s < 0x1p-126f ? 0x1p-126f : s; }
 
-/// amax / largest; 1 if amax is 0.
+/// A scale of which `steps` are finite: the largest but one or two.
+KILN_FN constexpr float finite_scale(float steps) {
+  constexpr float most = (limits<float>::max)(), below = 1 - 0x1p-24f;
+  return most / steps * below;  // a step down, as the quotient may be rounded up
+}
+
+/// amax / largest; 1 if amax is 0. A 127th of the largest float is rounded up, and 127 times that would be infinite;
+/// its quotients by 255, 448 and 57344 are not.
 template <class Q>
 KILN_FN float scale_of(float amax) {
-  return amax == 0 ? 1 : usable_scale(amax / largest<Q>());
+  float s = amax / largest<Q>();
+  if constexpr (std::is_same_v<Q, std::int8_t>) {
+    constexpr float most = finite_scale(largest<Q>());
+    if (s > most && is_finite(s)) s = most;
+  }
+  return amax == 0 ? 1 : usable_scale(s);
 }
 
 struct scale_and_zero {
   float scale;
   std::int32_t zero;
 };
-/// The scale that spreads a range over all codes, and the code of 0; scale 1 and zero point 0 for an empty range.
+/// The scale that spreads a range over all codes, and the code of 0; scale 1 and zero point 0 for an empty range. A
+/// range so wide that an end's code would stand for infinity gets a smaller scale, and is clipped by up to a step.
 template <class Q>
 KILN_FN scale_and_zero affine_of(value_range r, bool symmetric) {
   constexpr std::int32_t highest = (limits<Q>::max)();
   const std::int32_t lowest = symmetric && std::is_signed_v<Q> ? -highest : std::int32_t{limits<Q>::lowest()};
   if (r.low == 0 && r.high == 0) return {1, 0};
   const auto steps = static_cast<float>(highest - lowest);
-  const float s = usable_scale(r.high / steps - r.low / steps);  // the difference of the ends may overflow
-  const auto zero = convert<std::int32_t>(static_cast<float>(lowest) - r.low / s);
-  return {s, zero < lowest ? lowest : zero > highest ? highest : zero};
+  float s = usable_scale(r.high / steps - r.low / steps);  // the difference of the ends may overflow
+  const auto code = convert<std::int32_t>(static_cast<float>(lowest) - r.low / s);
+  const std::int32_t zero = code < lowest ? lowest : code > highest ? highest : code;
+  if (s > 0x1p120f && is_finite(s)) {  // 255 of those below are finite
+    const float most = finite_scale(static_cast<float>(max_of(zero - lowest, highest - zero)));
+    s = s > most ? most : s;
+  }
+  return {s, zero};
 }
 
 namespace detail {
