@@ -1,95 +1,120 @@
 #pragma once
-/// An expression as text, "gelu(acc + per_column) + elem", for traces and explanations. Host only.
-#include <string>
-
+/// An expression as text, "gelu(acc + per_column) + elem", for traces and explanations. It follows from the types, and
+/// is made by the compiler.
+#include <kiln/core/fixed_text.hpp>
 #include <kiln/epilogue/sinks.hpp>
+#include <type_traits>
 
-namespace kiln {
+namespace kiln::detail {
 
-namespace detail {
-
-// Declared first, since an operation's operands may be of any of these kinds.
+/// Adds what a node is called to a text.
 template <class E>
-std::string text_of(const E&) {
-  return "node";
-}
-template <class... T>
-std::string text_of(const axpby_node<T...>& n);
-template <class Op, class... E>
-std::string text_of(const operation<Op, E...>& o);
+struct described {
+  static constexpr void add_to(fixed_text& t) { t.add("node"); }
+};
 template <int I>
-std::string text_of(const accumulator_node<I>&) {
-  return I == 0 ? "acc" : "acc_<" + std::to_string(I) + ">";
-}
+struct described<accumulator_node<I>> {
+  static constexpr void add_to(fixed_text& t) {
+    t.add("acc");
+    if (I > 0) t.add("_<").add(I).add(">");
+  }
+};
 template <class V>
-std::string text_of(const constant_node<V>&) {
-  return "number";
-}
+struct described<constant_node<V>> {
+  static constexpr void add_to(fixed_text& t) { t.add("number"); }
+};
 template <class View, along A>
-std::string text_of(const broadcast_node<View, A>&) {
-  return name_of(A);
-}
+struct described<broadcast_node<View, A>> {
+  static constexpr void add_to(fixed_text& t) { t.add(name_of(A)); }
+};
 template <class View>
-std::string text_of(const element_node<View>&) {
-  return "elem";
-}
-template <class... T>
-std::string text_of(const axpby_node<T...>& n) {
-  return "axpby(" + text_of(n.x) + ", elem)";
-}
-/// Whether one of these operators stands in the text outside all parentheses.
-inline bool has_operator(const std::string& text, const std::string& operators) {
+struct described<element_node<View>> {
+  static constexpr void add_to(fixed_text& t) { t.add("elem"); }
+};
+template <class Alpha, class X, class Beta, class View>
+struct described<axpby_node<Alpha, X, Beta, View>> {
+  static constexpr void add_to(fixed_text& t) {
+    t.add("axpby(");
+    described<X>::add_to(t);
+    t.add(", elem)");
+  }
+};
+
+/// Whether one of these operators stands outside all parentheses in a text from character `from` on.
+constexpr bool has_operator(const fixed_text& text, int from, const char* operators) {
   int depth = 0;
-  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+  for (int i = from; i + 1 < text.length(); ++i) {
     depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
-    if (depth == 0 && text[i] == ' ' && operators.find(text[i + 1]) != std::string::npos) return true;
+    if (depth != 0 || text[i] != ' ') continue;
+    for (const char* o = operators; *o != '\0'; ++o)
+      if (text[i + 1] == *o) return true;
   }
   return false;
 }
+
+/// An operand, in parentheses if it holds one of these operators.
+template <class E>
+constexpr void add_operand(fixed_text& t, const char* operators) {
+  const int from = t.length();
+  described<E>::add_to(t);
+  if (has_operator(t, from, operators)) t.enclose(from);
+}
+
 template <class Op, class... E>
-std::string text_of(const operation<Op, E...>& o) {
-  std::string parts[sizeof...(E)];
-  o.operands.each([&](const auto& e, auto number) { parts[decltype(number)::value] = text_of(e); });
-  std::string label = "map";
-  if constexpr (requires { Op::label; }) label = Op::label;
-  if constexpr (sizeof...(E) == 2) {
-    if (label.size() == 1) {
-      const char op = label[0];
-      const bool tight = op == '*' || op == '/';
-      if (tight && has_operator(parts[0], "+-")) parts[0] = "(" + parts[0] + ")";
-      if (has_operator(parts[1], op == '/' ? "+-*/" : op == '+' ? "" : "+-")) parts[1] = "(" + parts[1] + ")";
-      return parts[0] + " " + label + " " + parts[1];
+struct described<operation<Op, E...>> {
+  static constexpr const char* label = [] {
+    if constexpr (requires { Op::label; }) return Op::label;
+    else return "map";
+  }();
+
+  static constexpr void add_to(fixed_text& t) {
+    if constexpr (sizeof...(E) == 2 && label[1] == '\0') {
+      add_infix<E...>(t);
+    } else {
+      t.add(label).add("(");
+      const char* between = "";
+      ((t.add(between), described<E>::add_to(t), between = ", "), ...);
+      t.add(")");
     }
   }
-  std::string all = label + "(";
-  for (const auto& p : parts) all += (&p == parts ? "" : ", ") + p;
-  return all + ")";
-}
+
+ private:
+  template <class Left, class Right>
+  static constexpr void add_infix(fixed_text& t) {
+    constexpr char op = label[0];
+    add_operand<Left>(t, op == '*' || op == '/' ? "+-" : "");
+    t.add(" ").add(label).add(" ");
+    add_operand<Right>(t, op == '/' ? "+-*/" : op == '+' ? "" : "+-");
+  }
+};
 
 /// Empty for a plain store of the accumulator: nothing is fused.
 template <class View, class E>
-std::string text_of_sink(const store_sink<View, E>& s) {
-  const std::string e = text_of(s.expr);
-  return e == "acc" ? std::string() : e;
-}
+struct described<store_sink<View, E>> {
+  static constexpr void add_to(fixed_text& t) {
+    if (!std::is_same_v<E, accumulator_node<0>>) described<E>::add_to(t);
+  }
+};
 template <reduction Op, reduced_axis Over, class View, class E>
-std::string text_of_sink(const reduction_sink<Op, Over, View, E>& s) {
-  constexpr const char* names[] = {"sum", "mean", "max", "min", "amax"};
-  return std::string(names[static_cast<int>(Op)]) + (Over == reduced_axis::columns ? " of rows: " : " of columns: ") +
-         text_of(s.expr);
-}
-
-}  // namespace detail
+struct described<reduction_sink<Op, Over, View, E>> {
+  static constexpr void add_to(fixed_text& t) {
+    constexpr const char* names[] = {"sum", "mean", "max", "min", "amax"};
+    t.add(names[static_cast<int>(Op)]).add(Over == reduced_axis::columns ? " of rows: " : " of columns: ");
+    described<E>::add_to(t);
+  }
+};
 
 /// All sinks of a call, separated by semicolons.
 template <class... Sinks>
-std::string describe(const bundle<Sinks...>& sinks) {
-  std::string all;
-  sinks.each([&](const auto& sink, auto) {
-    const std::string one = detail::text_of_sink(sink);
-    if (!one.empty()) all += (all.empty() ? "" : "; ") + one;
-  });
+inline constexpr fixed_text description = [] {
+  fixed_text all;
+  const auto add = [&](auto sink) {
+    fixed_text one;
+    decltype(sink)::add_to(one);
+    if (one.length() > 0) all.add(all.length() > 0 ? "; " : "").add(one.text());
+  };
+  (add(described<Sinks>{}), ...);
   return all;
-}
+}();
 
-}  // namespace kiln
+}  // namespace kiln::detail

@@ -78,11 +78,9 @@ double roofline_seconds([[maybe_unused]] double bytes, [[maybe_unused]] double o
   return 0;
 }
 
-/// The epilogue's text, made once for each type of its sinks.
-template <class Sinks>
-const char* text_of_epilogue(const Sinks& sinks) {
-  static const std::string text = describe(sinks);
-  return text.c_str();
+template <class... Sinks>
+constexpr const char* text_of_epilogue(const bundle<Sinks...>&) {
+  return description<Sinks...>.text();
 }
 
 template <class Kernel, class Arguments>
