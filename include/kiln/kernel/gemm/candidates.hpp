@@ -2,6 +2,7 @@
 /// The kernels that a plan chooses among.
 #include <kiln/core/abi.hpp>
 #include <kiln/kernel/gemm/hopper_gemm.hpp>
+#include <kiln/kernel/gemm/kernel_facts.hpp>
 #include <kiln/kernel/gemm/ring_gemm.hpp>
 #include <kiln/kernel/gemm/table.hpp>
 
@@ -26,34 +27,28 @@ constexpr bool any_hopper(table<Entries...>) {
   return (Entries::config::hopper || ...);
 }
 
-/// Calls `f(number, kernel, entry)` for the kernel of each entry.
+/// What the host knows of the kernels of a table, by number.
+template <class Arguments, class List>
+struct kernels;
+template <class Arguments, class... Entries>
+struct kernels<Arguments, table<Entries...>> {
+  static constexpr kernel_facts facts[sizeof...(Entries)] = {
+      facts_of<Arguments, typename kernel_of<Arguments, typename Entries::config>::type, Entries>()...};
+};
+
+/// Calls `f(number, kernel)` for the kernel of each entry.
 template <class Arguments, class F, class... Entries>
 void each_kernel(table<Entries...>, F&& f) {
   int i = 0;
-  (f(i++, typename kernel_of<Arguments, typename Entries::config>::type{}, Entries{}), ...);
+  (f(i++, typename kernel_of<Arguments, typename Entries::config>::type{}), ...);
 }
 
 /// Calls `f(kernel)` for the kernel of entry `number`.
 template <class Arguments, class List, class F>
 void with_kernel(List list, int number, F&& f) {
-  each_kernel<Arguments>(list, [&](int i, auto kernel, auto) {
+  each_kernel<Arguments>(list, [&](int i, auto kernel) {
     if (i == number) f(kernel);
   });
-}
-
-template <class Arguments, class Kernel, class Entry>
-constexpr configuration_facts facts_of(Kernel, Entry) {
-  constexpr int elements = 2 / static_cast<int>(sizeof(typename Arguments::a_type));
-  return {Kernel::tile_m,
-          Kernel::tile_n,
-          Kernel::tile_k,
-          Kernel::cluster,
-          Arguments::products,
-          Entry::resident,
-          static_cast<double>(Entry::rate * (elements > 1 ? elements : 1)),
-          static_cast<double>(Entry::overhead),
-          Kernel::is_hopper,
-          Kernel::tile_k * static_cast<int>(sizeof(typename Arguments::a_type))};
 }
 
 /// Lines of 128 bytes that 128 bytes of a row of an operand touch: 2 where not all rows begin on a line.
@@ -91,10 +86,10 @@ index_t l2_bytes() {
 }
 
 /// What decides about the order of a problem's tiles.
-template <class Kernel, class Arguments>
-band_problem band_problem_of(const Arguments& p, std::uint32_t rows, std::uint32_t cols, std::uint32_t resident,
-                             index_t cache_bytes) {
-  return {rows, cols, resident, Kernel::tile_m, Kernel::tile_n * Arguments::products,
+template <class Arguments>
+band_problem band_problem_of(const kernel_facts& kernel, const Arguments& p, std::uint32_t rows, std::uint32_t cols,
+                             std::uint32_t resident, index_t cache_bytes) {
+  return {rows, cols, resident, kernel.tile_m, kernel.tile_n * Arguments::products,
           saturated_product(p.k, sizeof(typename Arguments::a_type)), cache_bytes};
 }
 

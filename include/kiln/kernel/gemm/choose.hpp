@@ -95,8 +95,8 @@ constexpr double streamed_cycles(const gemm_extents& e, const configuration_fact
 }
 
 /// The configuration with the fewest modelled cycles among the usable ones; the first of equals.
-template <int Count>
-constexpr configuration_choice choose_configuration(const gemm_extents& e, const configuration_facts (&list)[Count],
+template <class Facts, int Count>
+constexpr configuration_choice choose_configuration(const gemm_extents& e, const Facts (&list)[Count],
                                                     int multiprocessors, const bool (&usable)[Count]) {
   configuration_choice best;
   for (int i = 0; i < Count; ++i) {
@@ -123,9 +123,9 @@ constexpr double grouped_cycles(const gemm_extents* problems, index_t count, con
 }
 
 /// The same choice for a list of problems that one launch serves.
-template <int Count>
-constexpr configuration_choice choose_for_all(const gemm_extents* problems, index_t count,
-                                              const configuration_facts (&list)[Count], int multiprocessors) {
+template <class Facts, int Count>
+constexpr configuration_choice choose_for_all(const gemm_extents* problems, index_t count, const Facts (&list)[Count],
+                                              int multiprocessors) {
   configuration_choice best;
   for (int i = 0; i < Count; ++i) {
     const double cycles = grouped_cycles(problems, count, list[i], multiprocessors);

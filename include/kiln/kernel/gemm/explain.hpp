@@ -6,7 +6,7 @@
 
 #include <kiln/core/status.hpp>
 #include <kiln/epilogue/describe.hpp>
-#include <kiln/kernel/gemm/choose.hpp>
+#include <kiln/kernel/gemm/kernel_facts.hpp>
 #include <kiln/kernel/launch.hpp>
 
 namespace kiln {
@@ -38,26 +38,6 @@ struct gemm_explanation {
 
 namespace detail {
 
-/// One function for all kernels: each compiles its own otherwise.
-inline std::string kernel_text(const char* schedule, int m, int n, int k, int slots, int cluster_m, int cluster_n,
-                               const char* instructions) {
-  char cluster[48] = "", text[192];
-  if (cluster_n > 1) std::snprintf(cluster, sizeof cluster, ", cluster %dx%d", cluster_m, cluster_n);
-  else if (cluster_m > 1) std::snprintf(cluster, sizeof cluster, ", cluster %d", cluster_m);
-  std::snprintf(text, sizeof text, "%s %dx%dx%d, %d stage%s%s, %s", schedule, m / cluster_m, n / cluster_n, k, slots,
-                slots == 1 ? "" : "s", cluster, instructions);
-  return text;
-}
-
-/// The kernel's name, made once for each kernel.
-template <class Kernel>
-const char* name_of_kernel() {
-  static const std::string name =
-      kernel_text(Kernel::schedule_name, Kernel::tile_m, Kernel::tile_n, Kernel::tile_k, Kernel::slots,
-                  Kernel::cluster_m, Kernel::cluster_n, Kernel::instructions_name);
-  return name.c_str();
-}
-
 /// Seconds at the peaks of the current GPU; 0 where there is none. Multiply-adds per cycle and multiprocessor are those
 /// of the data sheets of compute capability 9.0 (2,048 of 16 bits) and 8.0 (1,024).
 template <class Arguments>
@@ -83,11 +63,11 @@ constexpr const char* text_of_epilogue(const bundle<Sinks...>&) {
   return description<Sinks...>.text();
 }
 
-template <class Kernel, class Arguments>
-gemm_explanation explain(const Arguments& p, const tile_order& tiles, const configuration_choice& choice, bool pinned,
-                         bool cut, const status& refused) {
+template <class Arguments>
+gemm_explanation explain(const kernel_facts& kernel, const Arguments& p, const tile_order& tiles,
+                         const configuration_choice& choice, bool pinned, bool cut, const status& refused) {
   gemm_explanation e;
-  e.schedule = name_of_kernel<Kernel>();
+  e.schedule = kernel.name;
   e.fused = text_of_epilogue(p.sinks);
   e.tiles = static_cast<index_t>(tiles.count());
   e.cut = cut;
@@ -108,7 +88,7 @@ gemm_explanation explain(const Arguments& p, const tile_order& tiles, const conf
   });
   e.roofline_seconds = roofline_seconds<Arguments>(e.bytes, e.operations);
   if (pinned) e.reason = "asked for";
-  else if (!refused.ok() && !Kernel::is_hopper)
+  else if (!refused.ok() && !kernel.is_hopper)
     e.reason = "the faster warp_specialized kernel is out (" + refused.message() + ")";
   else if (std::is_same_v<typename decltype(Arguments::a)::space, host_space>) e.reason = "the kernel of the host";
   else e.reason = "fewest modelled cycles of the compiled kernels";

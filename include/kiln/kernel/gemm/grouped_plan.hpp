@@ -47,14 +47,11 @@ class grouped_plan {
     if (!state_.ok()) e.reason = state_.message();
     if (state_.ok() && problems_.empty()) e.reason = "nothing to multiply";
     if (!state_.ok() || problems_.empty()) return e;
-    with_chosen([&](auto kernel) {
-      for (const auto& one : problems_) {
-        const gemm_explanation x =
-            detail::explain<decltype(kernel)>(one.arguments, one.tiles, choice_, pinned, false, {});
-        e.schedule = x.schedule, e.fused = x.fused, e.reason = x.reason;
-        e.bytes += x.bytes, e.operations += x.operations, e.roofline_seconds += x.roofline_seconds;
-      }
-    });
+    for (const auto& one : problems_) {
+      const gemm_explanation x = detail::explain(chosen(), one.arguments, one.tiles, choice_, pinned, false, {});
+      e.schedule = x.schedule, e.fused = x.fused, e.reason = x.reason;
+      e.bytes += x.bytes, e.operations += x.operations, e.roofline_seconds += x.roofline_seconds;
+    }
     e.tiles = static_cast<index_t>(first_.back());
     e.modelled_cycles = choice_.cycles;
     if (!pinned && !on_host) e.reason += "; warp_specialized is out, as it takes one problem a launch";
@@ -81,6 +78,9 @@ class grouped_plan {
     else return detail::grouped_configurations<Arguments, on_host>();
   }
   using candidate_list = decltype(candidates());
+  const detail::kernel_facts& chosen() const {
+    return detail::kernels<Arguments, candidate_list>::facts[choice_.number];
+  }
   template <class F>
   void with_chosen(F&& f) const {
     detail::with_kernel<Arguments>(candidate_list{}, choice_.number, f);
@@ -109,46 +109,38 @@ class grouped_plan {
   }
 
   status choose() {
-    configuration_facts facts[candidate_list::size];
-    detail::each_kernel<Arguments>(candidate_list{}, [&](int i, auto kernel, auto entry) {
-      facts[i] = detail::facts_of<Arguments>(kernel, entry);
-    });
     std::vector<gemm_extents> extents;
     for (const auto& one : problems_)
       extents.push_back({one.arguments.m, one.arguments.n, one.arguments.k, one.arguments.batch});
-    choice_ =
-        choose_for_all(extents.data(), static_cast<index_t>(extents.size()), facts, detail::multiprocessors<on_host>());
-    status s;
-    with_chosen([&](auto kernel) { s = settle(kernel); });
-    return s;
+    choice_ = choose_for_all(extents.data(), static_cast<index_t>(extents.size()),
+                             detail::kernels<Arguments, candidate_list>::facts, detail::multiprocessors<on_host>());
+    return settle(chosen());
   }
 
-  template <class Kernel>
-  status settle(Kernel) {
-    const auto at_once = static_cast<std::uint32_t>(detail::multiprocessors<on_host>() * Kernel::resident);
+  status settle(const detail::kernel_facts& kernel) {
+    const auto at_once = static_cast<std::uint32_t>(detail::multiprocessors<on_host>() * kernel.walkers);
     const index_t cache_bytes = detail::l2_bytes<on_host>();
     std::uint64_t tiles = 0;
     first_.assign(1, 0);
     for (auto& one : problems_) {
       const auto& p = one.arguments;
-      const index_t rows = ceil_div<index_t>(p.m, Kernel::tile_m), cols = ceil_div<index_t>(p.n, Kernel::tile_n);
+      const index_t rows = ceil_div<index_t>(p.m, kernel.tile_m), cols = ceil_div<index_t>(p.n, kernel.tile_n);
       const bool many = rows > 0xffffffff / cols || rows * cols > 0xffffffff / p.batch;
       tiles += many ? 0xffffffff : static_cast<std::uint64_t>(rows * cols * p.batch);
       if (tiles >= 0xffffffff)
         return fail(errc::unsupported, "gemm_grouped: the list has 2^32 tiles or more, needs fewer");
-      const band_problem grid = detail::band_problem_of<Kernel>(
-          p, static_cast<std::uint32_t>(rows), static_cast<std::uint32_t>(cols), at_once, cache_bytes);
+      const band_problem grid = detail::band_problem_of(
+          kernel, p, static_cast<std::uint32_t>(rows), static_cast<std::uint32_t>(cols), at_once, cache_bytes);
       one.tiles = {grid.rows, grid.cols, static_cast<std::uint32_t>(p.batch), best_band(grid)};
       first_.push_back(static_cast<std::uint32_t>(tiles));
-      reduction_bytes_ += detail::partial_bytes(p, parts_of(Kernel{}, one));
+      reduction_bytes_ += detail::partial_bytes(p, parts_of(one));
     }
     return {};
   }
 
-  template <class Kernel>
-  static detail::part_counts parts_of(Kernel, const listed& one) {
-    return {static_cast<index_t>(one.tiles.rows) * Kernel::column_parts_of_tile,
-            static_cast<index_t>(one.tiles.cols) * Kernel::row_parts_of_tile};
+  detail::part_counts parts_of(const listed& one) const {
+    return {static_cast<index_t>(one.tiles.rows) * chosen().column_parts_of_tile,
+            static_cast<index_t>(one.tiles.cols) * chosen().row_parts_of_tile};
   }
 
   template <class T>
@@ -168,7 +160,7 @@ class grouped_plan {
   }
 
   template <class Executor, class Kernel>
-  status run_kernel(const Executor& ex, [[maybe_unused]] Kernel kernel) const {
+  status run_kernel(const Executor& ex, Kernel) const {
     detail::run_scratch scratch;
     KILN_TRY(scratch.take(ex, "gemm_grouped", workspace_size(), workspace_size()));
     if (workspace_size() > 0)
@@ -180,7 +172,7 @@ class grouped_plan {
     if constexpr (Arguments::any_reduction) {
       placed = problems_;
       for (auto& one : placed) {
-        const auto parts = parts_of(kernel, one);
+        const auto parts = parts_of(one);
         detail::place_partials(one.arguments, parts, next);
         next += detail::partial_bytes(one.arguments, parts);
       }
@@ -212,7 +204,7 @@ class grouped_plan {
     status s;
     if constexpr (Arguments::any_reduction)
       for (const auto& one : problems)
-        if (s.ok()) s = detail::fold_partials(ex, one.arguments, parts_of(kernel, one));
+        if (s.ok()) s = detail::fold_partials(ex, one.arguments, parts_of(one));
     return watch.done(std::move(s));
   }
 

@@ -2,6 +2,7 @@
 /// Runs the Hopper GEMM: the kernel and its launch, and the same roles over the host's clusters.
 #include <kiln/arch/host/roles.hpp>
 #include <kiln/core/abi.hpp>
+#include <kiln/core/shared_value.hpp>
 #include <kiln/kernel/gemm/hopper_program.hpp>
 #include <kiln/kernel/launch.hpp>
 #include <kiln/schedule/warp_specialized.hpp>
@@ -120,17 +121,36 @@ __global__ void __launch_bounds__(hopper_bound<Hopper>, 1)
 #endif
 }
 
-/// Whether this program holds code of the kernel for the current GPU. If so, the kernel may have its shared memory from
-/// now on.
+/// Whether this program holds code of a Hopper kernel for the current GPU. If so, the kernel may have its shared memory
+/// from now on.
+inline bool ask_for_hopper_code(const void* kernel, int threads, index_t shared_bytes) {
+  if (device_attribute(cudaDevAttrComputeCapabilityMajor, 0) != 9) return false;
+  cudaFuncAttributes a{};
+  if (quiet_call([&] { return cudaFuncGetAttributes(&a, kernel); }) != cudaSuccess || a.maxThreadsPerBlock < threads)
+    return false;
+  return quiet_call([&] { return grant_shared_memory(kernel, shared_bytes); }) == cudaSuccess;
+}
+
+/// What each device has answered of a kernel: 0 before it is asked.
+struct hopper_code_known {
+  detail::shared_value<signed char> of_device[64];
+
+  bool look_up(const void* kernel, int threads, index_t shared_bytes) {
+    int current = 0;
+    if (quiet_call([&] { return cudaGetDevice(&current); }) != cudaSuccess || current >= 64)
+      return ask_for_hopper_code(kernel, threads, shared_bytes);
+    signed char k = of_device[current].load();
+    if (k == 0) of_device[current].store(k = ask_for_hopper_code(kernel, threads, shared_bytes) ? 1 : -1);
+    return k > 0;
+  }
+};
+
+/// The device's answer is asked for once a kernel and device.
 template <class Hopper>
 bool has_hopper_code() {
-  if (device_attribute(cudaDevAttrComputeCapabilityMajor, 0) != 9) return false;
-  const auto kernel = reinterpret_cast<const void*>(hopper_gemm_kernel<Hopper>);
-  cudaFuncAttributes a{};
-  if (quiet_call([&] { return cudaFuncGetAttributes(&a, kernel); }) != cudaSuccess ||
-      a.maxThreadsPerBlock < Hopper::threads)
-    return false;
-  return quiet_call([&] { return grant_shared_memory(kernel, Hopper::shared_bytes); }) == cudaSuccess;
+  static constinit hopper_code_known known;
+  return known.look_up(reinterpret_cast<const void*>(hopper_gemm_kernel<Hopper>), Hopper::threads,
+                       Hopper::shared_bytes);
 }
 
 template <class Hopper>

@@ -1,7 +1,6 @@
 #pragma once
 /// A GEMM whose arguments are checked and whose configuration is chosen: made once, run many times.
 #include <kiln/core/abi.hpp>
-#include <kiln/core/shared_value.hpp>
 #include <kiln/core/trace.hpp>
 #include <kiln/epilogue/sinks.hpp>
 #include <kiln/kernel/gemm/candidates.hpp>
@@ -42,10 +41,8 @@ class gemm_plan {
     if (!state_.ok()) e.reason = state_.message();
     if (state_.ok() && nothing_to_do()) e.reason = "nothing to multiply";
     if (!state_.ok() || nothing_to_do()) return e;
-    with_chosen([&](auto kernel) {
-      e = detail::explain<decltype(kernel)>(arguments_, whole_.tiles, choice_, pinned, split_bytes_ > 0, refused_);
-      e.shifts = whole_.stay > 0;
-    });
+    e = detail::explain(chosen(), arguments_, whole_.tiles, choice_, pinned, split_bytes_ > 0, refused_);
+    e.shifts = whole_.stay > 0;
     return e;
   }
 
@@ -77,9 +74,12 @@ class gemm_plan {
   }
   using candidate_list = decltype(candidates());
   static constexpr bool may_be_hopper = detail::any_hopper(candidate_list{});
+  static constexpr bool may_shift = may_be_hopper && !on_host;
   using where = std::conditional_t<on_host, kiln::on_host, on_device>;
   using hopper_part = std::conditional_t<may_be_hopper, hopper_parameters<Arguments, where>, detail::no_hopper>;
 
+  using kernels = detail::kernels<Arguments, candidate_list>;
+  const detail::kernel_facts& chosen() const { return kernels::facts[choice_.number]; }
   template <class F>
   void with_chosen(F&& f) const {
     detail::with_kernel<Arguments>(candidate_list{}, choice_.number, f);
@@ -102,54 +102,41 @@ class gemm_plan {
 
   bool nothing_to_do() const { return arguments_.m == 0 || arguments_.n == 0 || arguments_.batch == 0; }
 
-  /// The device's answer is asked for once a kernel and device.
-  template <class Kernel>
-  static bool has_code() {
+  /// Why no kernel of Hopper's can serve the problem here; ok if one with code can.
+  status hopper_refusal([[maybe_unused]] bool has_code) const {
+    if (arguments_.k == 0)
+      return fail(errc::bad_shape,
+                  "gemm: with k = 0 there is nothing to copy, warp_specialized needs k of at least 1");
 #if defined(__CUDACC__)
-    if constexpr (!on_host && Kernel::is_hopper) {
-      constexpr int devices = 64;
-      static detail::shared_value<signed char> known[devices];
-      int current = 0;
-      if (quiet_call([&] { return cudaGetDevice(&current); }) != cudaSuccess || current >= devices)
-        return has_hopper_code<Kernel>();
-      signed char k = known[current].load();
-      if (k == 0) known[current].store(k = has_hopper_code<Kernel>() ? 1 : -1);
-      return k > 0;
-    }
+    if (!has_code)
+      return fail(errc::unsupported,
+                  "gemm: warp_specialized needs a GPU of compute capability 9.0 and code built for sm_90a; this GPU "
+                  "has ",
+                  device_attribute(cudaDevAttrComputeCapabilityMajor, 0), ".",
+                  device_attribute(cudaDevAttrComputeCapabilityMinor, 0), ", or the build has no sm_90a");
 #endif
-    return true;
+    return {};
   }
 
   /// Why this kernel cannot serve the problem here; ok if it can. Makes its tensor maps on the way.
   template <class Kernel>
   status refusal(hopper_part& maps) const {
     if constexpr (Kernel::is_hopper) {
-      if (arguments_.k == 0)
-        return fail(errc::bad_shape,
-                    "gemm: with k = 0 there is nothing to copy, warp_specialized needs k of at least 1");
+      bool has_code = true;
 #if defined(__CUDACC__)
-      if constexpr (!on_host) {
-        if (!has_code<Kernel>())
-          return fail(
-              errc::unsupported,
-              "gemm: warp_specialized needs a GPU of compute capability 9.0 and code built for sm_90a; this GPU has ",
-              device_attribute(cudaDevAttrComputeCapabilityMajor, 0), ".",
-              device_attribute(cudaDevAttrComputeCapabilityMinor, 0), ", or the build has no sm_90a");
-      }
+      if constexpr (!on_host) has_code = has_hopper_code<Kernel>();
 #endif
-      maps.arguments = arguments_;
+      KILN_TRY(hopper_refusal(has_code));
       return Kernel::program::make_maps(maps);
     }
     return {};
   }
 
   status choose() {
-    constexpr int count = candidate_list::size;
-    configuration_facts facts[count];
-    bool usable[count];
+    bool usable[candidate_list::size];
     hopper_part maps{};
-    detail::each_kernel<Arguments>(candidate_list{}, [&](int i, auto kernel, auto entry) {
-      facts[i] = detail::facts_of<Arguments>(kernel, entry);
+    if constexpr (may_be_hopper) maps.arguments = arguments_;
+    detail::each_kernel<Arguments>(candidate_list{}, [&](int i, auto kernel) {
       const status s = refusal<decltype(kernel)>(maps);
       usable[i] = s.ok();
       if (!s.ok() && refused_.ok()) refused_ = s;
@@ -157,52 +144,47 @@ class gemm_plan {
     int b_lines = 1;
     for (const auto& b : arguments_.b) b_lines = max_of(b_lines, detail::lines_of(b));
     choice_ = choose_configuration(
-        {arguments_.m, arguments_.n, arguments_.k, arguments_.batch, detail::lines_of(arguments_.a), b_lines}, facts,
-        detail::multiprocessors<on_host>(), usable);
+        {arguments_.m, arguments_.n, arguments_.k, arguments_.batch, detail::lines_of(arguments_.a), b_lines},
+        kernels::facts, detail::multiprocessors<on_host>(), usable);
     if (choice_.number < 0) return refused_;
-    status s;
-    with_chosen([&](auto kernel) { s = settle(kernel); });
-    return s;
+    return settle(chosen());
   }
 
-  template <class Kernel>
-  status settle(Kernel) {
-    const index_t rows = ceil_div<index_t>(arguments_.m, Kernel::tile_m),
-                  cols = ceil_div<index_t>(arguments_.n, Kernel::tile_n);
-    const auto workers = static_cast<std::uint32_t>(workers_of<Kernel>());
+  status settle(const detail::kernel_facts& kernel) {
+    const index_t rows = ceil_div<index_t>(arguments_.m, kernel.tile_m),
+                  cols = ceil_div<index_t>(arguments_.n, kernel.tile_n);
+    std::uint32_t workers = 1;
+    with_chosen([&](auto k) { workers = static_cast<std::uint32_t>(workers_of<decltype(k)>()); });
     const index_t most = 0xffffffff - workers;  // the number behind a worker's last tile has 32 bits, too
     if (rows > most / cols || rows * cols > most / arguments_.batch)
       return fail(errc::unsupported, "gemm: ", arguments_.batch, " x ", rows, " x ", cols,
                   " tiles, needs fewer than 2^32");
     const auto batch = static_cast<std::uint32_t>(arguments_.batch);
     const band_problem grid =
-        detail::band_problem_of<Kernel>(arguments_, static_cast<std::uint32_t>(rows), static_cast<std::uint32_t>(cols),
-                                        workers * Kernel::resident, detail::l2_bytes<on_host>());
+        detail::band_problem_of(kernel, arguments_, static_cast<std::uint32_t>(rows), static_cast<std::uint32_t>(cols),
+                                workers * static_cast<std::uint32_t>(kernel.walkers), detail::l2_bytes<on_host>());
     const tile_order tiles{grid.rows, grid.cols, batch, best_band(grid)};
-    parts_ = {rows * Kernel::column_parts_of_tile, cols * Kernel::row_parts_of_tile};
+    parts_ = {rows * kernel.column_parts_of_tile, cols * kernel.row_parts_of_tile};
     reduction_bytes_ = detail::partial_bytes(arguments_, parts_);
-    const auto steps = static_cast<std::uint32_t>(max_of<index_t>(ceil_div<index_t>(arguments_.k, Kernel::tile_k), 1));
-    const std::uint32_t stay = Kernel::is_hopper && !on_host ? best_stay(grid, tiles.band, batch) : 0;
+    const auto steps = static_cast<std::uint32_t>(max_of<index_t>(ceil_div<index_t>(arguments_.k, kernel.tile_k), 1));
+    const std::uint32_t stay = may_shift && kernel.is_hopper ? best_stay(grid, tiles.band, batch) : 0;
     whole_ = stay > 0 ? make_shifts(tiles, workers, steps, stay) : make_work_order(tiles, workers, steps, false);
     streamed_ = stay > 0 ? whole_ : make_work_order(tiles, workers, steps, choice_.stream);
-    if constexpr (Kernel::is_hopper) {
-      KILN_TRY(refusal<Kernel>(hopper_));
-      split_bytes_ = Kernel::split_bytes(streamed_);
+    status s;
+    if constexpr (may_be_hopper) {
+      hopper_.arguments = arguments_;
+      with_chosen([&](auto k) {
+        s = refusal<decltype(k)>(hopper_);
+        if constexpr (decltype(k)::is_hopper) split_bytes_ = decltype(k)::split_bytes(streamed_);
+      });
     }
-    return {};
+    return s;
   }
 
   template <class Executor>
   status run_on(const Executor& ex) const {
     if (!state_.ok()) return state_;
     if (nothing_to_do()) return detail::fold_nothing(ex, arguments_);
-    status s;
-    with_chosen([&](auto kernel) { s = run_kernel(ex, kernel); });
-    return s;
-  }
-
-  template <class Executor, class Kernel>
-  status run_kernel(const Executor& ex, Kernel) const {
     Arguments p = arguments_;
     detail::run_scratch scratch;
     KILN_TRY(scratch.take(ex, "gemm", workspace_size(), reduction_bytes_));
@@ -217,18 +199,27 @@ class gemm_plan {
                             .fused = what.fused,
                             .bytes = what.bytes,
                             .operations = what.operations});
+    status s;
+    unsigned char* const sums = split ? scratch.data + reduction_bytes_ : nullptr;
+    with_chosen([&](auto kernel) { s = launch_kernel(ex, kernel, p, sums); });
+    KILN_TRY(s);
+    return watch.done(fold_partials(ex, p, parts_));
+  }
+
+  /// `sums`: where workers leave their parts of cut tiles; null: tiles stay whole.
+  template <class Executor, class Kernel>
+  status launch_kernel(const Executor& ex, Kernel, const Arguments& p, [[maybe_unused]] unsigned char* sums) const {
     if constexpr (Kernel::is_hopper) {
       hopper_part parameters = hopper_;
       parameters.arguments = p;
-      const work_order& work = split ? streamed_ : whole_;
-      if (split) Kernel::place_split(parameters, work, scratch.data + reduction_bytes_);
-      if constexpr (Executor::on_host) KILN_TRY(Kernel::run_on_host(ex, parameters, work));
-      else KILN_TRY(launch_hopper_gemm<Kernel>(ex, parameters, work));
+      const work_order& work = sums != nullptr ? streamed_ : whole_;
+      if (sums != nullptr) Kernel::place_split(parameters, work, sums);
+      if constexpr (Executor::on_host) return Kernel::run_on_host(ex, parameters, work);
+      else return launch_hopper_gemm<Kernel>(ex, parameters, work);
     } else {
-      if constexpr (Executor::on_host) KILN_TRY(Kernel::run_on_host(ex, p, whole_.tiles));
-      else KILN_TRY(launch_ring_gemm<Kernel>(ex, p, whole_.tiles));
+      if constexpr (Executor::on_host) return Kernel::run_on_host(ex, p, whole_.tiles);
+      else return launch_ring_gemm<Kernel>(ex, p, whole_.tiles);
     }
-    return watch.done(fold_partials(ex, p, parts_));
   }
 
   Arguments arguments_;
