@@ -2,13 +2,10 @@
 /// What every public call returns: a code and a sentence that names the argument, the value seen and the value needed.
 #include <kiln/version.hpp>
 
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
+#include <kiln/core/sentence.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 namespace kiln {
@@ -80,32 +77,17 @@ class [[nodiscard]] status {
 };
 
 namespace detail {
-inline void append(std::string& s, std::string_view t) { s.append(t); }
-inline void append(std::string& s, const char* t) { s.append(t); }
-template <class I>
-  requires std::is_arithmetic_v<I>
-void append(std::string& s, I i) {
-  if constexpr (std::is_floating_point_v<I>) {
-    // As it is written in a program, 0.1 and 1e-9: six digits where they are enough to tell the number.
-    const auto number = static_cast<double>(i);
-    char text[32];
-    std::snprintf(text, sizeof text, "%.6g", number);
-    if (static_cast<I>(std::strtod(text, nullptr)) != i) std::snprintf(text, sizeof text, "%.9g", number);
-    s.append(text);
-  } else {
-    s.append(std::to_string(i));
-  }
+/// Failures are rare and many: inlined, they would be most of a call's code.
+[[gnu::cold, gnu::noinline]] inline status failure(errc code, sentence parts) {
+  return {code, say({name_of(code), ": "}) + say(parts)};
 }
 }  // namespace detail
 
 /// Makes a failure: `fail(errc::bad_shape, "operand `b` has ", n, " rows, needs ", k)`. By value, so that literals are
 /// one type whatever their length, and a unit compiles a handful of these instead of one a sentence.
 template <class... Parts>
-status fail(errc code, Parts... parts) {
-  std::string text(name_of(code));
-  text += ": ";
-  (detail::append(text, parts), ...);
-  return {code, std::move(text)};
+[[gnu::cold, gnu::noinline]] status fail(errc code, Parts... parts) {
+  return detail::failure(code, {detail::sentence_part(parts)...});
 }
 
 /// A failure as one of this call: "bad shape: softmax: operand `out`: ...".

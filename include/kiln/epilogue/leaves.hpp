@@ -117,9 +117,9 @@ constexpr auto as_batch_of_vectors(const tensor<T, R, S, U>& v, along a, index_t
 /// The extent of the batch axis, which comes first, of what a leaf reads. Behind it come `axes`.
 inline status check_batches(index_t seen, index_t batch, const char* name, const char* where, const char* axes) {
   if (seen == 1 || seen == batch) return {};
-  const std::string needed = batch == 1 ? "1" : "1 or " + std::to_string(batch);
-  return fail(errc::bad_shape, "`", name, "` in `", where, "` has ", seen, " batches, needs ", needed, " (it reads [",
-              axes, "] or [batch, ", axes, "]; a matrix is read by elem)");
+  return fail(errc::bad_shape, "`", name, "` in `", where, "` has ", seen, " batches, needs ",
+              batch == 1 ? "" : "1 or ", batch, " (it reads [", axes, "] or [batch, ", axes,
+              "]; a matrix is read by elem)");
 }
 
 #if defined(KILN_DEBUG)
@@ -189,7 +189,7 @@ struct broadcast_node : node {
     }
     if (view.data == nullptr && batch * m * n != 0)
       return fail(errc::null_pointer, "`", name, "` in `", where, "` is null, needs ", needed, " values");
-    return check_element_alignment(view, std::string("`") + name + "` in `" + where + "`");
+    return check_element_alignment(view, "`", name, "` in `", where, "`");
   }
   template <class F>
   void each_tensor(F&& f) const {
@@ -227,7 +227,7 @@ struct element_node : node {
     KILN_TRY(detail::check_batches(view.extent(0), batch, name, where, "rows, columns"));
     if (view.data == nullptr && batch * m * n != 0)
       return fail(errc::null_pointer, "`", name, "` in `", where, "` is null, needs ", m, " x ", n, " elements");
-    return check_element_alignment(view, std::string("`") + name + "` in `" + where + "`");
+    return check_element_alignment(view, "`", name, "` in `", where, "`");
   }
   template <class F>
   void each_tensor(F&& f) const {

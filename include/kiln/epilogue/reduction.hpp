@@ -87,7 +87,7 @@ struct reduction_sink : sink {
     if (view.empty()) return {};
     if (view.data == nullptr)
       return fail(errc::null_pointer, "the view of `", name, "` is null, needs ", needed, " elements");
-    KILN_TRY(check_element_alignment(view, std::string("the view of `") + name + "`"));
+    KILN_TRY(check_element_alignment(view, "the view of `", name, "`"));
     if (overlaps_itself(view))
       return fail(errc::bad_stride, "the view of `", name, "` has strides ", view.stride(0), ", ", view.stride(1),
                   " for ", batch, " x ", needed, " elements, needs each element at an address of its own");

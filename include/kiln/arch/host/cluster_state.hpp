@@ -9,7 +9,6 @@
 #include <kiln/arch/host/model.hpp>
 #include <kiln/arch/host/roles.hpp>
 #include <kiln/arch/host/shadow.hpp>
-#include <kiln/arch/host/text.hpp>
 #include <kiln/arch/host/watch.hpp>
 #include <kiln/core/executor.hpp>
 #include <optional>

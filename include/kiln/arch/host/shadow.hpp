@@ -6,12 +6,14 @@
 /// b)` is the last step of actor b that a knows of; `fenced(a, b)` the last one that a proxy fence has passed on the
 /// way to a.
 #include <cstdint>
-#include <kiln/arch/host/text.hpp>
 #include <kiln/arch/host/watch.hpp>
+#include <kiln/core/sentence.hpp>
 #include <string>
 #include <vector>
 
 namespace kiln::twin {
+
+using detail::say, detail::sentence;
 
 /// What an actor knew at one moment: an asynchronous operation acts with what its issuer knew at the issue.
 ///

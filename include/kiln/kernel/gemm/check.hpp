@@ -4,7 +4,7 @@
 #include <kiln/epilogue/sinks.hpp>
 #include <kiln/kernel/gemm/arguments.hpp>
 #include <kiln/view/overlap.hpp>
-#include <limits>
+#include <string_view>
 
 namespace kiln::detail {
 
@@ -83,12 +83,12 @@ status check_gemm(const Arguments& p) {
 /// No view of a problem reaches into the `bytes` of the workspace from `data` on, which a run makes use of. `program`
 /// begins the message.
 template <class Arguments>
-status check_scratch(const std::string& program, const Arguments& p, const void* data, std::size_t bytes) {
+status check_scratch(std::string_view program, const Arguments& p, const void* data, std::size_t bytes) {
   status s;
   const auto used = view_of_bytes<typename decltype(p.a)::space>(data, bytes);
   const auto refuse = [&](const auto& view, const auto&... name) {
     if (s.ok() && overlaps(view, used) != overlap::none)
-      s = fail(errc::overlap, std::string_view(program), ": the executor's workspace shares memory with ", name...,
+      s = fail(errc::overlap, program, ": the executor's workspace shares memory with ", name...,
                ", needs ", bytes, " bytes of its own");
   };
   each_read(p, [&](const auto& view, const char* name) { refuse(view, "operand `", name, "`"); });
