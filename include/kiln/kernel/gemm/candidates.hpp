@@ -36,19 +36,11 @@ struct kernels<Arguments, table<Entries...>> {
       facts_of<Arguments, typename kernel_of<Arguments, typename Entries::config>::type, Entries>()...};
 };
 
-/// Calls `f(number, kernel)` for the kernel of each entry.
-template <class Arguments, class F, class... Entries>
-void each_kernel(table<Entries...>, F&& f) {
-  int i = 0;
-  (f(i++, typename kernel_of<Arguments, typename Entries::config>::type{}), ...);
-}
-
 /// Calls `f(kernel)` for the kernel of entry `number`.
-template <class Arguments, class List, class F>
-void with_kernel(List list, int number, F&& f) {
-  each_kernel<Arguments>(list, [&](int i, auto kernel) {
-    if (i == number) f(kernel);
-  });
+template <class Arguments, class... Entries, class F>
+void with_kernel(table<Entries...>, int number, F&& f) {
+  int i = 0;
+  ((i++ == number ? f(typename kernel_of<Arguments, typename Entries::config>::type{}) : void()), ...);
 }
 
 /// Lines of 128 bytes that 128 bytes of a row of an operand touch: 2 where not all rows begin on a line.

@@ -49,6 +49,10 @@ status make_operand_maps(hopper_parameters<Arguments, Where>& p, int a_rows, int
   for (int q = 0; q < Arguments::products; ++q)
     KILN_TRY(sm90::make_tensor_map(
         p.b[q], operand_request(Arguments::name_of_b(q), x.b[q], Arguments::b_major == major::k ? 2 : 1, b_rows)));
+  if constexpr (Arguments::a_major == major::k) {
+    p.last_rows = round_up(static_cast<int>(x.m % a_rows), 8);
+    if (p.last_rows > 0) KILN_TRY(sm90::make_tensor_map(p.last_a, operand_request("a", x.a, 1, p.last_rows)));
+  }
   return {};
 }
 
@@ -123,11 +127,6 @@ struct hopper_program {
   static status make_maps(parameters& p) {
     KILN_TRY(
         detail::make_operand_maps(p, a_k_major ? tile_m / a_boxes : tile_k, b_k_major ? tile_n / b_boxes : tile_k));
-    if constexpr (a_k_major) {
-      p.last_rows = round_up(static_cast<int>(p.arguments.m % (tile_m / a_boxes)), 8);
-      if (p.last_rows > 0)
-        KILN_TRY(sm90::make_tensor_map(p.last_a, detail::operand_request("a", p.arguments.a, 1, p.last_rows)));
-    }
     finisher::make_maps(p.arguments, p.stores);
     return {};
   }

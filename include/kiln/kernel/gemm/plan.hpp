@@ -102,32 +102,33 @@ class gemm_plan {
 
   bool nothing_to_do() const { return arguments_.m == 0 || arguments_.n == 0 || arguments_.batch == 0; }
 
-  /// Why no kernel of Hopper's can serve the problem here; ok if one with code can.
-  status hopper_refusal([[maybe_unused]] bool has_code) const {
-    if (arguments_.k == 0)
-      return fail(errc::bad_shape,
-                  "gemm: with k = 0 there is nothing to copy, warp_specialized needs k of at least 1");
-#if defined(__CUDACC__)
-    if (!has_code)
-      return fail(errc::unsupported,
-                  "gemm: warp_specialized needs a GPU of compute capability 9.0 and code built for sm_90a; this GPU "
-                  "has ",
-                  device_attribute(cudaDevAttrComputeCapabilityMajor, 0), ".",
-                  device_attribute(cudaDevAttrComputeCapabilityMinor, 0), ", or the build has no sm_90a");
-#endif
-    return {};
-  }
-
-  /// Why this kernel cannot serve the problem here; ok if it can. Makes its tensor maps on the way.
-  template <class Kernel>
-  status refusal(hopper_part& maps) const {
-    if constexpr (Kernel::is_hopper) {
+  /// Why a kernel of the list cannot serve the problem here; ok if it can. Makes its tensor maps on the way.
+  status refusal([[maybe_unused]] int number, [[maybe_unused]] hopper_part& maps) const {
+    if constexpr (may_be_hopper) {
+      if (!kernels::facts[number].is_hopper) return {};
+      if (arguments_.k == 0)
+        return fail(errc::bad_shape,
+                    "gemm: with k = 0 there is nothing to copy, warp_specialized needs k of at least 1");
       bool has_code = true;
+      status s;
+      detail::with_kernel<Arguments>(candidate_list{}, number, [&](auto kernel) {
+        using Kernel = decltype(kernel);
+        if constexpr (Kernel::is_hopper) {
 #if defined(__CUDACC__)
-      if constexpr (!on_host) has_code = has_hopper_code<Kernel>();
+          if constexpr (!on_host) has_code = has_hopper_code<Kernel>();
 #endif
-      KILN_TRY(hopper_refusal(has_code));
-      return Kernel::program::make_maps(maps);
+          if (has_code) s = Kernel::program::make_maps(maps);
+        }
+      });
+#if defined(__CUDACC__)
+      if (!has_code)
+        return fail(errc::unsupported,
+                    "gemm: warp_specialized needs a GPU of compute capability 9.0 and code built for sm_90a; this GPU "
+                    "has ",
+                    device_attribute(cudaDevAttrComputeCapabilityMajor, 0), ".",
+                    device_attribute(cudaDevAttrComputeCapabilityMinor, 0), ", or the build has no sm_90a");
+#endif
+      return s;
     }
     return {};
   }
@@ -136,11 +137,11 @@ class gemm_plan {
     bool usable[candidate_list::size];
     hopper_part maps{};
     if constexpr (may_be_hopper) maps.arguments = arguments_;
-    detail::each_kernel<Arguments>(candidate_list{}, [&](int i, auto kernel) {
-      const status s = refusal<decltype(kernel)>(maps);
+    for (int i = 0; i < candidate_list::size; ++i) {
+      const status s = refusal(i, maps);
       usable[i] = s.ok();
       if (!s.ok() && refused_.ok()) refused_ = s;
-    });
+    }
     int b_lines = 1;
     for (const auto& b : arguments_.b) b_lines = max_of(b_lines, detail::lines_of(b));
     choice_ = choose_configuration(
@@ -170,15 +171,14 @@ class gemm_plan {
     const std::uint32_t stay = may_shift && kernel.is_hopper ? best_stay(grid, tiles.band, batch) : 0;
     whole_ = stay > 0 ? make_shifts(tiles, workers, steps, stay) : make_work_order(tiles, workers, steps, false);
     streamed_ = stay > 0 ? whole_ : make_work_order(tiles, workers, steps, choice_.stream);
-    status s;
     if constexpr (may_be_hopper) {
       hopper_.arguments = arguments_;
+      KILN_TRY(refusal(choice_.number, hopper_));
       with_chosen([&](auto k) {
-        s = refusal<decltype(k)>(hopper_);
         if constexpr (decltype(k)::is_hopper) split_bytes_ = decltype(k)::split_bytes(streamed_);
       });
     }
-    return s;
+    return {};
   }
 
   template <class Executor>
