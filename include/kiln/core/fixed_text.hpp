@@ -1,5 +1,6 @@
 #pragma once
 /// Text that is put together at compile time, for names that follow from types.
+#include <kiln/version.hpp>
 
 namespace kiln::detail {
 
