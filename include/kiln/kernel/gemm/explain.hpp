@@ -31,8 +31,8 @@ struct gemm_explanation {
     std::snprintf(times, sizeof times, "; %.3g GFLOP, %.3g MB, at the GPU's peaks %.1f us", operations * 1e-9,
                   bytes * 1e-6, roofline_seconds * 1e6);
     const char* how = cut ? ", some cut along K" : shifts ? ", in shifts" : "";
-    return std::string(schedule) + ", " + std::to_string(tiles) + (tiles == 1 ? " tile" : " tiles") + how + ": " +
-           reason + (roofline_seconds > 0 ? times : "");
+    return detail::say({schedule, ", ", tiles, tiles == 1 ? " tile" : " tiles", how, ": ", reason,
+                        roofline_seconds > 0 ? times : ""});
   }
 };
 
@@ -89,7 +89,7 @@ gemm_explanation explain(const kernel_facts& kernel, const Arguments& p, const t
   e.roofline_seconds = roofline_seconds<Arguments>(e.bytes, e.operations);
   if (pinned) e.reason = "asked for";
   else if (!refused.ok() && !kernel.is_hopper)
-    e.reason = "the faster warp_specialized kernel is out (" + refused.message() + ")";
+    e.reason = say({"the faster warp_specialized kernel is out (", refused.message(), ")"});
   else if (std::is_same_v<typename decltype(Arguments::a)::space, host_space>) e.reason = "the kernel of the host";
   else e.reason = "fewest modelled cycles of the compiled kernels";
   return e;
