@@ -33,15 +33,13 @@ struct config {
 
   /// Blocks that share a multiprocessor at least, where chunks are `width` elements of `bytes` in registers: 1,024
   /// threads of up to 64 registers, if that leaves enough for the rest; of a row that fills them 768 of 80 where much
-  /// lies beside it or its elements are float32, 512 where both. Of one that does not, `most_at_once`.
+  /// lies beside it or its elements are float32, 512 where both. Never more than `most_at_once`.
   static constexpr int residents(int bytes, int width, bool much_beside, int most_at_once) {
     constexpr int most = 128;  // bytes of a thread
     if (!Whole || Items == 0 || bytes * width * Items > most) return 1;
     const bool full = bytes * width * Items == most, long_elements = bytes == 4 && width == 4;
-    const int at_once = !full                             ? most_at_once
-                        : !(much_beside || long_elements) ? 1024
-                        : much_beside && long_elements    ? 512
-                                                          : 768;
+    const int of_full = !(much_beside || long_elements) ? 1024 : much_beside && long_elements ? 512 : 768;
+    const int at_once = full ? min_of(of_full, most_at_once) : most_at_once;
     return at_once < block ? 1 : at_once / block;
   }
 

@@ -11,6 +11,13 @@ inline constexpr bool has_beside = requires {
   typename Program::template beside<1>;
 };
 
+/// Bytes that lie beside a chunk.
+template <class Program, int Width>
+inline constexpr int bytes_beside = 0;
+template <class Program, int Width>
+requires has_beside<Program>
+inline constexpr int bytes_beside<Program, Width> = static_cast<int>(sizeof(typename Program::template beside<Width>));
+
 namespace detail {
 /// Bytes of shared memory for what a block keeps.
 template <class Config, int Width, class Program, keep Keep>
@@ -29,7 +36,8 @@ KILN_FN constexpr int bytes_kept() {
 template <class Config, int Width, class Program>
 KILN_FN constexpr int blocks_that_keep() {
   if (Config::keep == keep::next_row) return 2;
-  return (sizeof(typename Program::held) * Width * Config::items == 128 ? 768 : 1024) / Config::block;
+  const bool full = sizeof(typename Program::held) * Width * Config::items == 128;
+  return (full || bytes_beside<Program, Width> >= 64 ? 768 : 1024) / Config::block;
 }
 /// What blocks of a configuration keep for a program: nothing unless something lies beside its rows, it says that these
 /// are read from lines (`rows_are_lines`, `each_input(lines, f)`), and there is memory for as many blocks as registers.

@@ -13,6 +13,7 @@ struct rows_of_one {
   using held = X;
   using lead = X;
   using lines = line<const X>;
+  static constexpr int threads_at_once = 1024;
   operand<const X> x;
 
   template <class F>
@@ -38,6 +39,7 @@ struct rows_of_sum {
     line<const R> residual;
     line<T> sum;
   };
+  static constexpr int threads_at_once = 768;
   operand<const X> x;
   operand<const R> residual;
   operand<T> sum;
@@ -179,6 +181,8 @@ struct norm_quantise_program {
   static constexpr bool computed = !std::is_const_v<Scale>;
   static constexpr int phases = Norm::phases + (computed ? 2 : 1);
   static constexpr bool few_registers = true, much_beside = true;
+  static constexpr bool more_in_hand = true;  ///< weights meet a scale as well
+  static constexpr int threads_at_once = Source::threads_at_once;
   struct lines {
     typename Source::lines source;
     typename Norm::lines norm;

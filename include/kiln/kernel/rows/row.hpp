@@ -424,7 +424,8 @@ class row_of {
       } else {
         // Several are under way before the first is used, without a branch.
         constexpr bool much = sizeof(typename Companion::type) > 16 || sizeof(held) * Width * Items > 64;
-        constexpr int most = sizeof(held) * Width * Items > 128 ? 1 : much ? 2 : 4;
+        constexpr bool one_by_one = sizeof(typename Companion::type) >= 64 || sizeof(held) * Width * Items > 128;
+        constexpr int most = one_by_one ? 1 : much ? 2 : 4;
         constexpr int together = Items < most ? Items : most;
         static_assert(Items % together == 0 || Fit == fit::any);
         KILN_UNROLL
