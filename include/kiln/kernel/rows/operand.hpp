@@ -23,7 +23,8 @@ struct line {
 };
 
 /// A pointer of whose origin the compiler knows nothing, so that columns are added to it as small numbers. Else it adds
-/// the way to the row to each column, in 64 bits and four instructions.
+/// the way to the row to each column, in 64 bits and four instructions. Worth it only where that fills the registers:
+/// without it quantise_rows has 3 to 5 parts in 100 fewer instructions.
 template <class T>
 KILN_FN T* of_row(T* data) {
 #if defined(__CUDA_ARCH__)
@@ -52,7 +53,11 @@ struct operand {
     const index_t o = divided(q, middle_size), m = q - o * middle_size;
     return o * outer + m * middle + i * inner;
   }
-  KILN_FN line<T> at(index_t r) const { return {of_row(data + offset(r)), step}; }
+  template <bool Hidden = true>
+  KILN_FN line<T> at(index_t r) const {
+    T* const first = data + offset(r);
+    return {Hidden ? of_row(first) : first, step};
+  }
   /// The first row, without a calculation: a line that all rows share.
   KILN_FN constexpr line<T> only() const { return {data, step}; }
 

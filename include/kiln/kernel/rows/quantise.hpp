@@ -195,8 +195,9 @@ struct quantise_runs_program {
   KILN_FN index_t length_of(index_t r) const { return cuts.at(r).length; }
   KILN_FN lines at(index_t r) const {
     const run_place p = cuts.at(r);
-    return {part_of(x.at(p.row), p.start), part_of(q.at(p.row), p.start), scales.at(p.row, p.group),
-            zeros.at(p.row, p.group)};
+    constexpr bool hidden = affine || sizeof(X) == 4;  // these would spill
+    return {part_of(x.template at<hidden>(p.row), p.start), part_of(q.template at<hidden>(p.row), p.start),
+            scales.at(p.row, p.group), zeros.at(p.row, p.group)};
   }
   template <int Width>
   KILN_FN void load(const lines& l, index_t c, int n, chunk<X, Width>& to) const {

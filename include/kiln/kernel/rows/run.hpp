@@ -160,7 +160,8 @@ constexpr int resident_blocks() {
       much = much || Program::two_rows_of_bytes == 8 || (two_wide_rows<Program> && Config::blocks == 1);
     int most_at_once = 1024;
     if constexpr (requires { Program::threads_at_once; })
-      most_at_once = Config::rows == 1 ? Program::threads_at_once : min_of(Program::threads_at_once, 1280);
+      most_at_once =
+          Config::rows == 1 && Config::blocks == 1 ? Program::threads_at_once : min_of(Program::threads_at_once, 1280);
     // Beside rows of 16 bits weights of float32 take twice their registers.
     if (beside >= 64 || (full && beside >= 32 && more_in_hand<Program>))
       most_at_once = 512;
