@@ -32,15 +32,9 @@
 
 namespace kiln {
 
-/// A mask that has to be spelled out.
-struct mask_choice {
-  constexpr mask_choice(causal m) : value(m) {}  // NOLINT: a causal is a choice
-  causal value;
-};
-
 struct attention_options {
   std::optional<float> scale{};  ///< of the scores; without one 1 / sqrt(dim)
-  mask_choice mask;              ///< causal::none, causal::bottom_right or causal::top_left: there is no default
+  one_of<causal> mask;           ///< causal::none, causal::bottom_right or causal::top_left: there is no default
 };
 
 /// Option of `attention`: how many keys of each sequence are valid, int32 [batch], 0 to `keys`. The host executor
@@ -136,7 +130,7 @@ status check_and_run(const Executor& ex, const Q& q, const K& k, const V& v, con
   arguments<typename Q::value_type, typename Out::value_type, typename Executor::space> p{};
   p.q = q, p.k = k, p.v = v, p.out = out;
   (attach(p, more), ...);
-  p.mask = options.mask.value;
+  p.mask = options.mask;
   const index_t dim = q.extents[3], dim_v = v.extents[3];
   const given has{times_given<option::key_lengths, Options...>, times_given<option::query_lengths, Options...>,
                   times_given<option::log_sum_exp, Options...>,

@@ -40,8 +40,8 @@
 namespace kiln {
 
 struct quantise_options {
-  int8_range range = int8_range::full;   ///< symmetric: int8 never becomes -128
-  overflow beyond = overflow::saturate;  ///< of 8-bit floats; to_nan: e4m3 NaN, e5m2 infinity
+  one_of<int8_range> range = int8_range::full;   ///< symmetric: int8 never becomes -128
+  one_of<overflow> beyond = overflow::saturate;  ///< of 8-bit floats; to_nan: e4m3 NaN, e5m2 infinity
 };
 
 /// Scales that are there already: `quantise_rows(ex, x, q, given(scales))`.

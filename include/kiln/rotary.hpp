@@ -14,9 +14,9 @@
 namespace kiln {
 
 struct rotary_options {
-  double theta = 10000;                  ///< base of the frequencies
-  int width = 0;                         ///< channels of a head that turn, even; 0: all of them
-  pairing pairs = pairing::interleaved;  ///< GLM pairs neighbours; half_split is the rule of Llama and glm4_moe
+  double theta = 10000;                          ///< base of the frequencies
+  int width = 0;                                 ///< channels of a head that turn, even; 0: all of them
+  one_of<pairing> pairs = pairing::interleaved;  ///< GLM pairs neighbours; half_split is the rule of Llama and glm4_moe
 };
 
 /// Positions start, start + 1, ... along each sequence's tokens.

@@ -5,6 +5,7 @@
 // expect: attention: the views lie in another memory than the executor's
 // expect: attention: behind out comes the mask, which has no default
 // expect: attention: what follows the options are key_lengths(view), query_lengths(view) or log_sum_exp(view)
+// expect: this option is one of an enumeration's names: causal::none, pairing::half_split, int8_range::symmetric, overflow::to_nan or another of the same
 // expect: key_lengths takes a view of int32 of rank 1: [batch]
 #include <kiln/attention.hpp>
 
@@ -26,6 +27,7 @@ int main() {
   run(attention(host, q, q, q, host_view(fixed, 1, 2, 2, 8), {.mask = causal::none}));
   run(attention(host, device_view(h, 1, 2, 2, 8), q, q, out, {.mask = causal::none}));
   run(attention(host, q, q, q, out));
+  run(attention(host, q, q, q, out, {.mask = true}));
   run(attention(host, q, q, q, out, {.mask = causal::none}, host_view(lengths, 1)));
   run(attention(host, q, q, q, out, {.mask = causal::none}, key_lengths(host_view(lengths, 1, 1))));
 #else

@@ -8,6 +8,12 @@
 // expect: transposed swaps two axes: a view of rank 1 becomes a matrix with broadcast<axis>(v, 1)
 // expect: slice takes (view, axis, begin, end)
 // expect: host_view(pointer, extents...): extents are whole numbers
+// expect: host_view and device_view take (pointer, extents...), whole numbers, or (pointer, {extents...}, {strides...}), lists or arrays of index_t of one length
+// expect: host_view and device_view take (pointer, extents...), whole numbers, or (pointer, {extents...}, {strides...}), lists or arrays of index_t of one length
+// expect: host_view and device_view take a pointer to the elements: void* does not say their type
+// expect: pick leaves an axis out, and a view of rank 1 has no other: slice(v, 0, i, i + 1)
+// expect: host_soa<fields...> and device_soa<fields...> take one pointer for each field, or {one for each of its components}, and then the number of elements
+// expect: an array of a view of fields has the field's type, and is const only for a const field
 #include <kiln/view/aos.hpp>
 #include <kiln/view/reshape.hpp>
 #include <kiln/view/soa.hpp>
@@ -24,6 +30,8 @@ int main() {
   float x[6] = {};
   const auto p = host_soa<mass>(x, 6);
   const auto q = host_soa<const mass>(x, 6);
+  const int strides[] = {3, 1};
+  const index_t pitches[] = {3, 1};
   const auto structs = host_aos<mass>(x, 6);
 #ifdef KILN_FAIL
   get<charge>(p[0]);
@@ -36,6 +44,12 @@ int main() {
   (void)transposed(host_view(x, 6));
   (void)slice(host_view(x, 2, 3), 0, 1);
   (void)host_view(x, 2.0, 3);
+  (void)host_view(x, {2, 3}, {3});
+  (void)host_view(x, pitches, strides);
+  (void)host_view(static_cast<void*>(x), 2, 3);
+  (void)pick<0>(host_view(x, 6), 1);
+  (void)host_soa<mass, charge>(x, 6);
+  (void)host_soa<charge>(strides, 2);
 #else
   get<mass>(p[0]) = 1;
   (void)select<mass>(p);
@@ -46,5 +60,11 @@ int main() {
   (void)transposed(broadcast<0>(host_view(x, 6), 1));
   (void)slice(host_view(x, 2, 3), 0, 0, 1);
   (void)host_view(x, 2, 3);
+  (void)host_view(x, {2, 3}, {3, 1});
+  (void)host_view(x, pitches, pitches);
+  (void)pick<0>(host_view(x, 2, 3), 1);
+  (void)host_soa<mass, charge>(x, x, 6);
+  (void)host_soa<const charge>(std::as_const(x), 6);
+  (void)strides;
 #endif
 }

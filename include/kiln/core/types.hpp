@@ -8,6 +8,20 @@ namespace kiln {
 
 using index_t = std::int64_t;
 
+/// An option that is one name of an enumeration. It has no default, and says so where something else is given.
+template <class Enum>
+struct one_of {
+  constexpr one_of(Enum e) : value(e) {}  // NOLINT: a name is the notation
+  template <class Other>
+  constexpr one_of(const Other&) : value{} {  // NOLINT
+    static_assert(sizeof(Other) == 0,
+                  "this option is one of an enumeration's names: causal::none, pairing::half_split, "
+                  "int8_range::symmetric, overflow::to_nan or another of the same");
+  }
+  constexpr operator Enum() const { return value; }  // NOLINT: it is read as the name
+  Enum value;
+};
+
 /// Row and column of an element, in a matrix or in a tile.
 struct coord {
   index_t row, col;

@@ -154,6 +154,11 @@ KILN_FN constexpr auto pick(const tensor<T, R, S, U>& v, index_t at) {
   if (t.data != nullptr) t.data += at * v.stride(axis);
   return t;
 }
+template <int Axis, class T, class S, int U>
+KILN_FN constexpr auto pick(const tensor<T, 1, S, U>& v, index_t) {
+  static_assert(sizeof(T) == 0, "pick leaves an axis out, and a view of rank 1 has no other: slice(v, 0, i, i + 1)");
+  return v;
+}
 
 /// A new axis of `extent` equal layers (stride 0) in front of axis `Axis`.
 template <int Axis, class T, int R, class S, int U>

@@ -23,6 +23,19 @@
 
 namespace kiln {
 
+namespace detail {
+/// A pointer to a field's array, of CUDA's floats, too.
+template <class T, class X>
+constexpr T* array_of([[maybe_unused]] X* array) {
+  constexpr bool fits = std::is_convertible_v<element_t<X>*, T*>;
+  static_assert(fits, "an array of a view of fields has the field's type, and is const only for a const field");
+  if constexpr (fits)
+    return native_pointer(array);
+  else
+    return nullptr;
+}
+}  // namespace detail
+
 /// Pointers to the N arrays of a field with components.
 template <class T, int N>
 struct component_arrays {
@@ -31,7 +44,7 @@ struct component_arrays {
   template <class... X>
     requires(sizeof...(X) == N)
   constexpr component_arrays(X*... arrays)
-      : at{detail::native_pointer(arrays)...} {}  // NOLINT: {x, y, z} is the notation
+      : at{detail::array_of<T>(arrays)...} {}  // NOLINT: {x, y, z} is the notation
   template <class U>
   requires std::is_same_v<const U, T>
   constexpr component_arrays(const component_arrays<U, N>& other) {  // NOLINT: widening
@@ -59,7 +72,7 @@ struct single_array {
   using T = typename field<Field>::stored;
   T* at[1];
   template <class X>
-  constexpr single_array(X* array) : at{native_pointer(array)} {}  // NOLINT: a pointer is the notation
+  constexpr single_array(X* array) : at{array_of<T>(array)} {}  // NOLINT: a pointer is the notation
   constexpr single_array(std::nullptr_t) : at{nullptr} {}          // NOLINT
 };
 
@@ -189,6 +202,27 @@ constexpr auto device_soa(detail::array_argument<Fields>... arrays, index_t n) {
 template <executor Executor, class... Fields>
 constexpr auto soa_on(detail::array_argument<Fields>... arrays, index_t n) {
   return detail::make_soa<typename Executor::space, Fields...>(std::index_sequence_for<Fields...>{}, n, arrays...);
+}
+
+namespace detail {
+/// Stands for a view of too few arrays, or too many.
+template <class Space, class... Fields>
+constexpr soa_view<Space, Fields...> no_soa() {
+  static_assert(std::is_void_v<Space>,
+                "host_soa<fields...> and device_soa<fields...> take one pointer for each field, or {one for each of "
+                "its components}, and then the number of elements");
+  return {};
+}
+}  // namespace detail
+template <class... Fields, class... X>
+  requires(sizeof...(X) != sizeof...(Fields) + 1)
+constexpr auto host_soa(const X&...) {
+  return detail::no_soa<host_space, Fields...>();
+}
+template <class... Fields, class... X>
+  requires(sizeof...(X) != sizeof...(Fields) + 1)
+constexpr auto device_soa(const X&...) {
+  return detail::no_soa<device_space, Fields...>();
 }
 
 /// Bytes of one buffer that holds all arrays of n elements (2^63 - 1 where there are more), and views of such a buffer

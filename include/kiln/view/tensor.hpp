@@ -210,26 +210,38 @@ constexpr auto strided_view(T* data, const index_t (&extents)[Rank], const index
 /// Row-major packed views: the last axis has stride one. CUDA's __half, __nv_bfloat16 and fp8 types are taken as
 /// Kiln's.
 template <class T, std::integral... I>
+  requires(!std::is_void_v<T>)
 constexpr auto host_view(T* data, I... extents) {
   return detail::packed_view<host_space>(data, extents...);
 }
 template <class T, std::integral... I>
+  requires(!std::is_void_v<T>)
 constexpr auto device_view(T* data, I... extents) {
   return detail::packed_view<device_space>(data, extents...);
 }
 
-/// What is none: extents are whole numbers.
-template <class T, class... I>
-  requires(std::floating_point<I> || ...)
-constexpr auto host_view(T* data, I...) {
-  static_assert(sizeof...(I) == 0, "host_view(pointer, extents...): extents are whole numbers");
-  return detail::packed_view<host_space>(data, index_t{0});
+namespace detail {
+/// Stands for a view of a void*, or of what are no extents, and says so.
+template <class Space, class T, class... X>
+constexpr tensor<float, 1, Space> no_view() {
+  constexpr bool of_nothing = std::is_void_v<T>, fractions = (std::floating_point<X> || ...);
+  static_assert(!of_nothing, "host_view and device_view take a pointer to the elements: void* does not say their type");
+  static_assert(of_nothing || !fractions, "host_view(pointer, extents...): extents are whole numbers");
+  static_assert(of_nothing || fractions,
+                "host_view and device_view take (pointer, extents...), whole numbers, or (pointer, {extents...}, "
+                "{strides...}), lists or arrays of index_t of one length");
+  return {};
 }
-template <class T, class... I>
-  requires(std::floating_point<I> || ...)
-constexpr auto device_view(T* data, I...) {
-  static_assert(sizeof...(I) == 0, "device_view(pointer, extents...): extents are whole numbers");
-  return detail::packed_view<device_space>(data, index_t{0});
+}  // namespace detail
+template <class T, class... X>
+  requires(std::is_void_v<T> || !(std::integral<X> && ...))
+constexpr auto host_view(T*, const X&...) {
+  return detail::no_view<host_space, T, X...>();
+}
+template <class T, class... X>
+  requires(std::is_void_v<T> || !(std::integral<X> && ...))
+constexpr auto device_view(T*, const X&...) {
+  return detail::no_view<device_space, T, X...>();
 }
 
 /// What owns its elements, such as a std::vector, is no pointer to them.
@@ -248,13 +260,19 @@ constexpr tensor<float, 1, device_space, 0> device_view(const Owner&, const I&..
 }
 
 /// Views with any strides, in elements, of which none is known to be one: these take the generic kernels.
-template <class T, int Rank>
-constexpr auto host_view(T* data, const index_t (&extents)[Rank], const index_t (&strides)[Rank]) {
-  return detail::strided_view<host_space>(data, extents, strides);
+template <class T, int Rank, int Strides>
+constexpr auto host_view(T* data, const index_t (&extents)[Rank], const index_t (&strides)[Strides]) {
+  if constexpr (Rank == Strides && !std::is_void_v<T>)
+    return detail::strided_view<host_space>(data, extents, strides);
+  else
+    return detail::no_view<host_space, T>();
 }
-template <class T, int Rank>
-constexpr auto device_view(T* data, const index_t (&extents)[Rank], const index_t (&strides)[Rank]) {
-  return detail::strided_view<device_space>(data, extents, strides);
+template <class T, int Rank, int Strides>
+constexpr auto device_view(T* data, const index_t (&extents)[Rank], const index_t (&strides)[Strides]) {
+  if constexpr (Rank == Strides && !std::is_void_v<T>)
+    return detail::strided_view<device_space>(data, extents, strides);
+  else
+    return detail::no_view<device_space, T>();
 }
 
 /// A view in the memory of executor `Executor`, for code that is generic over executors.
