@@ -129,6 +129,8 @@ struct no_plan {
   }
 };
 
+// In the namespace of the architectures, as the plan is that they return: `auto` is no part of a function's name.
+inline namespace KILN_ABI {
 template <class Config, class A, class B, class... Sinks>
 auto make_plan(const A& a, const B& b, const Sinks&... sinks) {
   const auto p = gemm_arguments_of(a, b, sinks...);
@@ -136,8 +138,11 @@ auto make_plan(const A& a, const B& b, const Sinks&... sinks) {
   if (s.ok()) s = check_sinks(p.batch, p.m, p.n, sinks...);
   return gemm_plan<Config, std::remove_const_t<decltype(p)>>(p, std::move(s));
 }
+}  // inline namespace KILN_ABI
 
 }  // namespace detail
+
+inline namespace KILN_ABI {
 
 /// Checks the arguments and chooses the configuration; `run` it as often as you like while the views stay valid.
 template <class Config = automatic, class A, class B, class... Sinks>
@@ -153,6 +158,8 @@ detail::no_plan plan_gemm(...) {
                 "plan_gemm takes (a, b, sinks...), as plan_gemm(a, b, store(d, acc)); run(executor) comes behind it");
   return {};
 }
+
+}  // inline namespace KILN_ABI
 
 /// Plans and runs in one call.
 template <class Config = automatic, executor Executor, class A, class B, class... Sinks>

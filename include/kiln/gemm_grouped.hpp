@@ -83,6 +83,8 @@ detail::no_plan gemm_problem(...) {
   return {};
 }
 
+inline namespace KILN_ABI {  // as plan_gemm
+
 /// Checks a list and chooses the configuration; `run` it as often as you like while the views stay valid.
 template <class Config = automatic, class Problem>
 auto plan_gemm_grouped(const Problem* problems, index_t count) {
@@ -114,6 +116,8 @@ detail::no_plan plan_gemm_grouped(const X&...) {
                 "run(executor) comes behind it");
   return {};
 }
+
+}  // inline namespace KILN_ABI
 
 /// Plans and runs in one call.
 template <class Config = automatic, executor Executor, class Problem>

@@ -57,6 +57,7 @@ constexpr int unit_axis_of() {
   return no_unit;
 }
 
+KILN_VIEWS_BEGIN
 template <class Space, class M>
 constexpr auto view_of(const M& m) {
   static_assert(M::rank() >= 1, "a view has at least one axis: an mdspan of rank 0 does not convert");
@@ -71,8 +72,11 @@ constexpr auto view_of(const M& m) {
   }
   return t;
 }
+KILN_VIEWS_END
 
 }  // namespace detail
+
+KILN_VIEWS_BEGIN
 
 /// A view of the same elements. The caller says where the memory lies; an mdspan does not.
 template <mdspan_like M>
@@ -83,6 +87,8 @@ template <mdspan_like M>
 constexpr auto device_view(const M& m) {
   return detail::view_of<device_space>(m);
 }
+
+KILN_VIEWS_END
 
 #if KILN_HAS_CUDA_MDSPAN
 /// Strides stay as they are, 0 for a broadcast axis too; the memory's place is forgotten.

@@ -1,6 +1,6 @@
 #pragma once
-/// Included by two translation units of one program, which differ in the name KILN_UNIT alone. Each calls the same
-/// GEMM.
+/// Included by two translation units of one program, which differ in the name KILN_UNIT, and perhaps in KILN_DEBUG or
+/// the architectures that they are built for. Each calls the same GEMM.
 #include <cstdio>
 
 #include "every_header.hpp"
@@ -43,6 +43,15 @@ int KILN_UNIT() {
   }
   int bad = wrong(d);
 #if defined(__CUDACC__)
+  // What a plan is depends on the architectures; it is made without a GPU, too.
+  static bf16 never_read[64 * 64];
+  static float never_written[64 * 64];
+  const auto x = device_view(never_read, 64, 64);
+  const auto plan = plan_gemm(x, transposed(x), store(device_view(never_written, 64, 64), acc));
+  if (!plan.state().ok() || plan.explain().tiles != 1) {
+    std::printf("plan: %s\n", plan.state().message().c_str());
+    return 1;
+  }
   int gpus = 0;
   if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) {
     std::printf("no GPU: only the host's call was made\n");

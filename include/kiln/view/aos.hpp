@@ -10,9 +10,7 @@
 
 namespace kiln {
 
-#if defined(KILN_DEBUG)
-inline namespace checked_views {
-#endif
+KILN_VIEWS_BEGIN
 
 /// Structs whose members are the fields in this order, laid out as C++ lays out plain structs.
 template <class Space, class... Fields>
@@ -49,9 +47,7 @@ struct aos_view {
   element_iterator<aos_view> end() const requires std::same_as<Space, host_space> { return {*this, count}; }
 };
 
-#if defined(KILN_DEBUG)
-}  // inline namespace checked_views
-#endif
+KILN_VIEWS_END
 
 /// In host memory.
 template <class... Fields>
@@ -67,6 +63,7 @@ template <class T>
 concept record_view = is_soa_v<std::remove_cvref_t<T>> || is_aos_v<std::remove_cvref_t<T>>;
 
 namespace detail {
+KILN_VIEWS_BEGIN
 template <class Space, class... Fields, class Record>
 auto make_aos(Record* records, index_t n) {
   using view = aos_view<Space, Fields...>;
@@ -80,7 +77,10 @@ auto make_aos(Record* records, index_t n) {
   v.data = reinterpret_cast<typename view::byte*>(records);
   return v;
 }
+KILN_VIEWS_END
 }  // namespace detail
+
+KILN_VIEWS_BEGIN
 
 template <class... Fields, class Record>
 auto host_aos(Record* records, index_t n) {
@@ -94,6 +94,8 @@ template <executor Executor, class... Fields, class Record>
 auto aos_on(Record* records, index_t n) {
   return detail::make_aos<typename Executor::space, Fields...>(records, n);
 }
+
+KILN_VIEWS_END
 
 /// Elements [begin, end), as of an SoA view.
 template <class Space, class... Fields>

@@ -102,9 +102,7 @@ KILN_FN constexpr const auto& leaf(const array_leaf<I, Field>& l) {
 
 }  // namespace detail
 
-#if defined(KILN_DEBUG)
-inline namespace checked_views {
-#endif
+KILN_VIEWS_BEGIN
 
 template <class Space, class... Fields>
 struct soa_view {
@@ -135,9 +133,7 @@ struct soa_view {
   constexpr element_iterator<soa_view> end() const requires std::same_as<Space, host_space> { return {*this, count}; }
 };
 
-#if defined(KILN_DEBUG)
-}  // inline namespace checked_views
-#endif
+KILN_VIEWS_END
 
 /// In host memory.
 template <class... Fields>
@@ -149,6 +145,7 @@ template <class Space, class... Fields>
 inline constexpr bool is_soa_v<soa_view<Space, Fields...>> = true;
 
 namespace detail {
+KILN_VIEWS_BEGIN
 template <class Space, class... Fields, std::size_t... I>
 constexpr auto make_soa(std::index_sequence<I...>, index_t n, const array_argument<Fields>&... arguments) {
   soa_view<Space, Fields...> v;
@@ -159,6 +156,7 @@ constexpr auto make_soa(std::index_sequence<I...>, index_t n, const array_argume
   (set(leaf<I>(v.arrays), arguments), ...);
   return v;
 }
+KILN_VIEWS_END
 
 /// Bytes up to the end of array number `arrays`, each array starting on a multiple of 256 bytes.
 template <class... Fields>
@@ -174,6 +172,7 @@ constexpr std::size_t packed_arrays(index_t n, std::size_t fields) {
   return static_cast<std::size_t>(bytes);
 }
 
+KILN_VIEWS_BEGIN
 template <class Space, class... Fields, std::size_t... I>
 constexpr auto make_soa_in(std::index_sequence<I...>, void* memory, index_t n) {
   soa_view<Space, Fields...> v;
@@ -187,7 +186,10 @@ constexpr auto make_soa_in(std::index_sequence<I...>, void* memory, index_t n) {
   (set(leaf<I>(v.arrays), packed_arrays<Fields...>(n, I)), ...);
   return v;
 }
+KILN_VIEWS_END
 }  // namespace detail
+
+KILN_VIEWS_BEGIN
 
 /// One pointer per field in their order, `{x, y, z}` or `stacked<3>(p, pitch)` for a field of three components, then
 /// the number of elements.
@@ -239,6 +241,8 @@ template <class... Fields>
 constexpr auto device_soa_in(void* memory, index_t n) {
   return detail::make_soa_in<device_space, Fields...>(std::index_sequence_for<Fields...>{}, memory, n);
 }
+
+KILN_VIEWS_END
 
 /// Elements [begin, end). Negative bounds count from the end; bounds outside the view give a view of -1 elements, which
 /// every call refuses.

@@ -8,6 +8,7 @@
 #include <kiln/core/executor.hpp>
 #include <kiln/core/numeric.hpp>
 #include <kiln/core/types.hpp>
+#include <kiln/view/mode.hpp>
 #include <type_traits>
 #if defined(KILN_DEBUG)
 #include <kiln/view/bounds.hpp>
@@ -18,9 +19,9 @@ namespace kiln {
 /// Unit axis of a view in which no axis is known to have stride one.
 inline constexpr int no_unit = -1;
 
-#if defined(KILN_DEBUG)
-inline namespace checked_views {  // views of both modes in one program are different types
+KILN_VIEWS_BEGIN
 
+#if defined(KILN_DEBUG)
 /// What a failed check calls the view. The text lies in the view itself, so that device code can print it.
 struct view_name {
   char text[24] = "view";
@@ -96,9 +97,9 @@ struct tensor {
 #endif
 };
 
-#if defined(KILN_DEBUG)
-}  // inline namespace checked_views
+KILN_VIEWS_END
 
+#if defined(KILN_DEBUG)
 namespace detail {
 KILN_FN view_name make_name(const char* text) {
   view_name n{};
@@ -174,6 +175,7 @@ constexpr bool is_plain_element() {
   return plain;
 }
 
+KILN_VIEWS_BEGIN
 template <class Space, class T, class... I>
 constexpr auto packed_view(T* data, I... extents) {
   constexpr int rank = sizeof...(I);
@@ -204,8 +206,11 @@ constexpr auto strided_view(T* data, const index_t (&extents)[Rank], const index
     return tensor<float, Rank, Space, no_unit>{};
   }
 }
+KILN_VIEWS_END
 
 }  // namespace detail
+
+KILN_VIEWS_BEGIN
 
 /// Row-major packed views: the last axis has stride one. CUDA's __half, __nv_bfloat16 and fp8 types are taken as
 /// Kiln's.
@@ -285,4 +290,5 @@ constexpr auto view_on(T* data, const index_t (&extents)[Rank], const index_t (&
   return detail::strided_view<typename Executor::space>(data, extents, strides);
 }
 
+KILN_VIEWS_END
 }  // namespace kiln
