@@ -34,11 +34,17 @@ TEST(DebugDeathTest, elements_of_records_are_checked) {
   EXPECT_EQ(b[3], 5);
   EXPECT_DEATH((void)p[4], "`particles`: coordinates \\(4\\): axis 0 has extent 4");
   EXPECT_DEATH((void)slice(p, 1, 3)[2], "`particles`: coordinates \\(2\\): axis 0 has extent 2");
+  EXPECT_DEATH((void)column<float>(p)(4), "`particles`: coordinates \\(4\\): axis 0 has extent 4");
   struct record {
     float a;
     int b;
   } records[2] = {};
   EXPECT_DEATH((void)(host_aos<float, int>(records, 2))[-1], "coordinates \\(-1\\)");
+}
+
+TEST(Debug, checked_views_are_constant_expressions) {
+  static constexpr float data[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  static_assert(named(transposed(host_view(data, 3, 4)), "weights")(3, 1) == 7);
 }
 
 }  // namespace
