@@ -20,6 +20,7 @@ class fixed_text {
   }
   /// Parentheses around all from character `from` on.
   constexpr void enclose(int from) {
+    if (length_ + 2 > most) return;
     add("()");
     for (int i = length_ - 2; i > from; --i) text_[i] = text_[i - 1];
     text_[from] = '(';

@@ -8,6 +8,13 @@
 
 namespace kiln::detail {
 
+// Programs may have units of both kinds: each has a function of its own.
+#if defined(__cpp_exceptions)
+inline namespace throwing {
+#else
+inline namespace aborting {
+#endif
+
 [[noreturn]] inline void misuse(const char* text) {
 #if defined(__cpp_exceptions)
   throw std::logic_error(text);
@@ -17,4 +24,5 @@ namespace kiln::detail {
 #endif
 }
 
+}  // inline namespace throwing, or aborting
 }  // namespace kiln::detail

@@ -39,7 +39,7 @@ class sentence_part {
         std::snprintf(digits, sizeof digits, "%.6g", real_);
         if (kind_ == kind::single ? std::strtof(digits, nullptr) != static_cast<float>(real_)
                                   : std::strtod(digits, nullptr) != real_)
-          std::snprintf(digits, sizeof digits, "%.9g", real_);
+          std::snprintf(digits, sizeof digits, "%.*g", kind_ == kind::single ? 9 : 17, real_);
         break;
     }
     s.append(digits);

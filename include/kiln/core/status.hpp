@@ -60,16 +60,14 @@ class [[nodiscard]] status {
   const std::string& message() const { return text_; }
 
   /// For those who want exceptions.
-#if defined(__cpp_exceptions)
-  void or_throw() const {
-    if (!ok()) throw std::runtime_error(text_);
-  }
-#else
   template <class Any = void>
   void or_throw() const {
+#if defined(__cpp_exceptions)
+    if (!ok()) throw std::runtime_error(text_);
+#else
     static_assert(sizeof(Any*) == 0, "or_throw needs exceptions: compile with -fexceptions, or look at ok()");
-  }
 #endif
+  }
 
  private:
   errc code_ = errc::ok;

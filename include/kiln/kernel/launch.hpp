@@ -9,6 +9,7 @@
 #include <kiln/core/abi.hpp>
 #include <kiln/core/architectures.hpp>
 #include <kiln/core/executor.hpp>
+#include <kiln/core/shared_value.hpp>
 #include <kiln/core/types.hpp>
 #include <type_traits>
 
@@ -23,8 +24,7 @@ struct launch_shape {
   /// Programmatic dependent launch: the kernel may begin while the one before it in the stream ends, since it waits for
   /// that itself (`sm90::begin_in_turn`). Where the GPU runs code without that instruction, it begins after it.
   bool overlaps_previous = false;
-  /// Known for this GPU: the kernel may have its shared memory (`grant_shared_memory`), and what overlaps can wait. To
-  /// find out costs a launch a microsecond.
+  /// `grant_shared_memory` has been called for the kernel on this GPU, which costs a launch a microsecond otherwise.
   bool granted = false;
 };
 
@@ -72,17 +72,44 @@ int resident_clusters(void (*kernel)(Parameters...), int cluster, int threads, i
   return e == cudaSuccess && clusters > 0 ? clusters : fallback;
 }
 
+namespace detail {
 inline namespace KILN_ABI {
+/// What each GPU answers to a question that is asked once.
+class answers {
+ public:
+  template <class Ask>
+  bool of_current_device(Ask ask) {
+    int current = 0;
+    if (quiet_call([&] { return cudaGetDevice(&current); }) != cudaSuccess || current >= most) return ask();
+    signed char known = of_device_[current].load();
+    if (known == 0) of_device_[current].store(known = ask() ? 1 : -1);
+    return known > 0;
+  }
 
-/// True if the code of a kernel that the current GPU runs was compiled for Hopper or newer, so that it may use clusters
-/// and dependent launches. The GPU cannot tell: a newer one takes what was made for 8.0 where there is 9.0a beside it.
-template <class Kernel>
-bool runs_hopper_code(Kernel* kernel) {
-  if constexpr (architectures(0, 900) == 0 && architectures() > 0) return true;
+ private:
+  static constexpr int most = 64;
+  shared_value<signed char> of_device_[most];  // 0: not asked
+};
+
+inline bool ask_for_hopper_code(const void* kernel) {
   if (device_attribute(cudaDevAttrClusterLaunch, 0) == 0) return false;
   cudaFuncAttributes a{};
-  return quiet_call([&] { return cudaFuncGetAttributes(&a, reinterpret_cast<const void*>(kernel)); }) == cudaSuccess &&
-         a.ptxVersion >= 90;
+  return quiet_call([&] { return cudaFuncGetAttributes(&a, kernel); }) == cudaSuccess && a.ptxVersion >= 90;
+}
+inline constinit answers hopper_code;
+}  // inline namespace KILN_ABI
+}  // namespace detail
+
+inline namespace KILN_ABI {
+
+/// True if the current GPU runs code of this build that was compiled for Hopper or newer, so that kernels may use
+/// clusters and dependent launches. The GPU cannot tell: a newer one takes what was made for 8.0 where there is 9.0a
+/// beside it. All kernels of a build are compiled for the same GPUs, so the first one that asks answers for all.
+template <class Kernel>
+bool runs_hopper_code(Kernel* kernel) {
+  if constexpr (architectures(900) == 0) return false;
+  return detail::hopper_code.of_current_device(
+      [&] { return detail::ask_for_hopper_code(reinterpret_cast<const void*>(kernel)); });
 }
 
 /// Launches `kernel` on the executor's stream. A grid without blocks launches nothing and is a success. An error is
@@ -114,7 +141,7 @@ status launch(const device& ex, const char* name, void (*kernel)(Parameters...),
     a.val.clusterDim.x = static_cast<unsigned>(shape.cluster);
     a.val.clusterDim.y = a.val.clusterDim.z = 1;
   }
-  if (shape.overlaps_previous && (shape.granted || runs_hopper_code(kernel))) {
+  if (shape.overlaps_previous && runs_hopper_code(kernel)) {
     auto& a = attributes[config.numAttrs++];
     a.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     a.val.programmaticStreamSerializationAllowed = 1;

@@ -31,14 +31,18 @@ TYPED_TEST(gemm_hopper_shapes, stores_of_144_columns) {
   expect_under_watch<bf16, bf16, bf16, by_rows, by_columns,
                      config<tile<128, 144, 64>, stages<2>, cluster<2>, warp_specialized>>(*this, 71);
 }
-// Those of rows that are off lines, and of few rows.
+// Of rows that are off lines.
 TYPED_TEST(gemm_hopper_shapes, stores_of_256_columns) {
   expect_under_watch<bf16, bf16, bf16, by_rows, by_columns,
                      config<tile<128, 256, 64>, stages<2>, cluster<2>, warp_specialized>>(*this, 80);
 }
-TYPED_TEST(gemm_hopper_shapes, pairs_of_64_rows_in_turn) {
-  expect_under_watch<f16, f16, f16, by_rows, by_rows,
-                     config<tile<64, 128, 64>, stages<3>, cluster<2>, ping_pong, warp_specialized>>(*this, 81);
+TYPED_TEST(gemm_hopper_shapes, stores_of_144_columns_in_turn) {
+  expect_under_watch<f16, f16, f16, by_rows, by_columns,
+                     config<tile<128, 144, 64>, stages<3>, cluster<2>, ping_pong, warp_specialized>>(*this, 81);
+}
+TYPED_TEST(gemm_hopper_shapes, blocks_along_n_promoted) {
+  expect_under_watch<e4m3, e4m3, bf16, by_rows, by_columns,
+                     config<tile<128, 128, 128>, stages<2>, cluster<1, 2>, warp_specialized>>(*this, 82);
 }
 TYPED_TEST(gemm_hopper_shapes, stores_of_48_columns_of_float) {
   expect_under_watch<f16, f16, float, by_rows, by_columns, config<tile<128, 48, 64>, stages<2>, warp_specialized>>(

@@ -23,8 +23,8 @@ KILN_FN void launch_dependents() {
 #endif
 }
 
-/// First of all in a kernel. Of a grid that does not fit on the GPU at a time, the blocks that come last leave no room
-/// to others, so that the next kernel's may follow as these end. To a smaller one they come when it has ended: earlier,
+/// First of all in a kernel. Of a grid with more threads than the GPU holds, the blocks that come last leave no room to
+/// others, so that the next kernel's may follow as these end. To a smaller one they come when it has ended: earlier,
 /// they gathered where its first blocks ended, and some multiprocessors had twice the work of others (sums of 1,024
 /// columns took 1.3 times as long on an H200).
 KILN_FN void begin_in_turn() {

@@ -87,7 +87,7 @@ status check(const Arguments& p, const given& has) {
                 ", needs causal::none, causal::bottom_right or causal::top_left");
   if (!(p.scale - p.scale == 0))
     return fail(errc::bad_option, "option `scale` is ", has.scale,
-                ", needs a finite number of at most 2.35e38");  // times log2(e) it is one, too
+                ", needs a finite number of magnitude at most 2.35e38");  // times log2(e) it is one, too
   if (has.key_lengths != 0) KILN_TRY(check_lengths("key_lengths", p.key_lengths, q[0], k[1]));
   if (has.query_lengths != 0) KILN_TRY(check_lengths("query_lengths", p.query_lengths, q[0], q[1]));
 

@@ -14,8 +14,6 @@
 #include <kiln/kernel/launch.hpp>
 #include <kiln/tile/watched.hpp>
 #include <type_traits>
-#if defined(__CUDACC__)
-#endif
 
 namespace kiln::elementwise {
 

@@ -131,26 +131,14 @@ inline bool ask_for_hopper_code(const void* kernel, int threads, index_t shared_
   return quiet_call([&] { return grant_shared_memory(kernel, shared_bytes); }) == cudaSuccess;
 }
 
-/// What each device has answered of a kernel: 0 before it is asked.
-struct hopper_code_known {
-  detail::shared_value<signed char> of_device[64];
-
-  bool look_up(const void* kernel, int threads, index_t shared_bytes) {
-    int current = 0;
-    if (quiet_call([&] { return cudaGetDevice(&current); }) != cudaSuccess || current >= 64)
-      return ask_for_hopper_code(kernel, threads, shared_bytes);
-    signed char k = of_device[current].load();
-    if (k == 0) of_device[current].store(k = ask_for_hopper_code(kernel, threads, shared_bytes) ? 1 : -1);
-    return k > 0;
-  }
-};
-
 /// The device's answer is asked for once a kernel and device.
 template <class Hopper>
 bool has_hopper_code() {
-  static constinit hopper_code_known known;
-  return known.look_up(reinterpret_cast<const void*>(hopper_gemm_kernel<Hopper>), Hopper::threads,
-                       Hopper::shared_bytes);
+  static constinit detail::answers known;
+  return known.of_current_device([] {
+    return ask_for_hopper_code(reinterpret_cast<const void*>(hopper_gemm_kernel<Hopper>), Hopper::threads,
+                               Hopper::shared_bytes);
+  });
 }
 
 template <class Hopper>

