@@ -37,6 +37,26 @@
 #define IN
 #define ERROR 0
 #define NDEBUG_UNUSED 1
+// Qt's keywords, and X11's names.
+#define signals public
+#define slots
+#define emit
+#define foreach for
+#define None 0L
+#define Bool int
+#define Status int
+#define True 1
+#define Success 0
+#define Always 2
+// Names that other frameworks and operating systems take.
+#define LOG(x) x
+#define CHECK(x) ((void)(x))
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define ALIGN(x) (x)
+#define DOMAIN 1
+#define OVERFLOW 3
+#define DELETE 1
+#define TRUE 1
 
 #include "every_header.hpp"
 

@@ -19,7 +19,7 @@ template <class Program, int Slots>
 struct ring_schedule {
   /// Slots while the products run, the program's scratch afterwards.
   union shared {
-    typename Program::slot slots[Slots];
+    typename Program::slot ring[Slots];
     typename Program::scratch scratch;
     shared() = delete;
   };
@@ -39,43 +39,43 @@ struct ring_schedule {
     if constexpr (Slots == 1) {
       KILN_NO_UNROLL
       for (int step = 0; step < steps; ++step) {
-        load(step, memory.slots[0]);
+        load(step, memory.ring[0]);
         sm80::cp_async_commit(block);
         sm80::cp_async_wait<0>(block);
         sync(block);
-        Program::fetch(block, p, tile, memory.slots[0], state);
-        Program::compute(block, p, tile, step, memory.slots[0], state, [](auto, int) {});
+        Program::fetch(block, p, tile, memory.ring[0], state);
+        Program::compute(block, p, tile, step, memory.ring[0], state, [](auto, int) {});
         Program::compute_last(block, p, tile, state);
         sync(block);
       }
     } else if (steps > 0) {
       KILN_NO_UNROLL
       for (int step = 0; step < Slots - 1; ++step) {
-        if (step < steps) load(step, memory.slots[step]);
+        if (step < steps) load(step, memory.ring[step]);
         sm80::cp_async_commit(block);
       }
       sm80::cp_async_wait<Slots - 2>(block);
       sync(block);
-      Program::fetch(block, p, tile, memory.slots[0], state);
+      Program::fetch(block, p, tile, memory.ring[0], state);
       // The vacant slot is loaded in parts: beside the last products of one step and among those of the next.
       int at = 0;
       const auto vacant = [&] { return at == 0 ? Slots - 1 : at - 1; };
       const auto refill = [&](auto where, int step, int part) {
-        Program::load_part(where, p, tile, step, memory.slots[vacant()], state, part);
+        Program::load_part(where, p, tile, step, memory.ring[vacant()], state, part);
       };
       refill(block, Slots - 1, 0);
       KILN_NO_UNROLL
       for (int step = 0; step < steps; ++step) {
         const int next = step + Slots - 1;
-        if (next < steps) Program::load(block, p, tile, next, memory.slots[vacant()], state);
-        Program::compute(block, p, tile, step, memory.slots[at], state,
+        if (next < steps) Program::load(block, p, tile, next, memory.ring[vacant()], state);
+        Program::compute(block, p, tile, step, memory.ring[at], state,
                          [&](auto warp, int part) { refill(warp, next, part); });
         sm80::cp_async_commit(block);
         sm80::cp_async_wait<Slots - 2>(block);
         sync(block);  // the next slot is full for everyone, and everyone has read this one
         at = at + 1 == Slots ? 0 : at + 1;
         // The last products of this slot run while the first operands of the next one come.
-        if (step + 1 < steps) Program::fetch(block, p, tile, memory.slots[at], state);
+        if (step + 1 < steps) Program::fetch(block, p, tile, memory.ring[at], state);
         refill(block, step + Slots, 0);
         Program::compute_last(block, p, tile, state);
       }  // by then all copies have landed, and everyone has read the slots

@@ -29,7 +29,7 @@ struct warp_specialized_schedule {
   static constexpr int loader_registers = 24, consumer_registers = 240;
 
   struct shared {
-    typename Program::slot slots[Slots];
+    typename Program::slot ring[Slots];
     typename Program::scratch scratch[groups];
     sm90::barrier full[Slots], empty[Slots];
     std::uint32_t flag[groups];  ///< of the program's own use, one word a group
@@ -78,7 +78,7 @@ struct warp_specialized_schedule {
           sm90::one_thread(warp, [&](auto thread) {
             constexpr bool all = decltype(whole)::value;
             sm90::arrive_expect_bytes(thread, memory.full[at.slot], all ? Program::slot_bytes : bytes);
-            Program::template load<all>(thread, p, maps, tile, s.first + step, memory.slots[at.slot],
+            Program::template load<all>(thread, p, maps, tile, s.first + step, memory.ring[at.slot],
                                         memory.full[at.slot], rank);
           });
         }
@@ -149,7 +149,7 @@ struct warp_specialized_schedule {
     KILN_NO_UNROLL
     for (int step = 0; step < steps; ++step, at.next()) {
       sm90::wait(group, memory.full[at.slot], at.parity);
-      Program::multiply(group, number, memory.slots[at.slot], state.acc, step > 0);
+      Program::multiply(group, number, memory.ring[at.slot], state.acc, step > 0);
       sm90::wgmma_wait<1>(group);
       if (held >= 0) release(group, memory.empty[held], rank);
       held = at.slot;
@@ -167,7 +167,7 @@ struct warp_specialized_schedule {
     State even, odd;
     const auto start = [&](State& into) {
       sm90::wait(group, memory.full[at.slot], at.parity);
-      Program::multiply(group, number, memory.slots[at.slot], into.acc, false);
+      Program::multiply(group, number, memory.ring[at.slot], into.acc, false);
     };
     const auto take = [&](State& partial, int slot) {
       Program::settle(partial.acc);
@@ -215,7 +215,7 @@ struct warp_specialized_schedule {
       const auto take = [&](auto block) {
         constexpr int block_number = decltype(block)::value;
         constexpr bool last = block_number == sizeof...(Block) - 1;
-        Program::template multiply_blocks<block_number, 1>(group, number, memory.slots[at.slot], sums.acc, false);
+        Program::template multiply_blocks<block_number, 1>(group, number, memory.ring[at.slot], sums.acc, false);
         if (last && step + 1 == steps) issued();
         sm90::wgmma_wait<0>(group);
         Program::settle(sums.acc);

@@ -103,8 +103,8 @@ struct ring_position {
   KILN_FN void next() {
     if (++slot == Slots) slot = 0, parity ^= 1;
   }
-  KILN_FN void skip(int slots) {
-    const int sum = slot + slots;
+  KILN_FN void skip(int steps) {
+    const int sum = slot + steps;
     slot = sum % Slots, parity ^= sum / Slots & 1;
   }
 };

@@ -13,15 +13,15 @@ namespace kiln {
 /// The bits of a result depend on the keys of a step and the instruction set, and on nothing else of it.
 template <class Tile, class Stages, class Instructions>
 struct attention_config {
-  static constexpr int rows = Tile::m, keys = Tile::n, dim = Tile::k, slots = Stages::value;
+  static constexpr int rows = Tile::m, keys = Tile::n, dim = Tile::k, slot_count = Stages::value;
   using instruction_set = Instructions;
   static constexpr bool is_sm80 = std::is_same_v<Instructions, instructions::sm80>;
   static_assert(is_sm80 || std::is_same_v<Instructions, instructions::simt>,
                 "attention_config: the instructions are simt or sm80");
-  static_assert(!is_sm80 || (rows % 16 == 0 && keys % 16 == 0 && dim % 16 == 0 && slots >= 2),
+  static_assert(!is_sm80 || (rows % 16 == 0 && keys % 16 == 0 && dim % 16 == 0 && slot_count >= 2),
                 "attention_config: sm80 takes rows, keys and head_dim in multiples of 16, and at least stages<2>");
   static_assert(
-      is_sm80 || (rows % 8 == 0 && keys == 32 && dim % 32 == 0 && slots == 1),
+      is_sm80 || (rows % 8 == 0 && keys == 32 && dim % 32 == 0 && slot_count == 1),
       "attention_config: simt takes rows in multiples of 8, 32 keys, head_dim in multiples of 32, and stages<1>");
 };
 

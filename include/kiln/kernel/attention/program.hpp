@@ -15,7 +15,7 @@ struct program {
                                   simt_math<Config::keys, Config::dim>>;
   static constexpr int rows = Config::rows, keys = Config::keys;
   static constexpr int warp_rows = math::rows, warps = rows / warp_rows, threads = 32 * warps;
-  static constexpr bool async = Config::slots > 1;
+  static constexpr bool async = Config::slot_count > 1;
   static_assert(threads <= 1024, "attention_config: a block has at most 32 warps, of 16 (sm80) or 8 (simt) rows each");
 
   using parameters = Arguments;

@@ -15,7 +15,7 @@ namespace kiln::attn {
 template <class Arguments, class Config>
 struct kernel {
   using tile_program = program<Arguments, Config>;
-  using schedule = resident_ring<tile_program, Config::slots>;
+  using schedule = resident_ring<tile_program, Config::slot_count>;
   using shared = typename schedule::shared;
   static constexpr int rows = Config::rows, threads = tile_program::threads;
   static constexpr int alignment = 1024;  // a swizzle's pattern is made from address bits

@@ -14,7 +14,7 @@ template <class Program, int Slots>
 struct resident_ring {
   struct shared {
     typename Program::resident resident;
-    typename Program::slot slots[Slots];
+    typename Program::slot ring[Slots];
     shared() = delete;
   };
 
@@ -31,15 +31,15 @@ struct resident_ring {
       Program::begin(block, p, tile, memory.resident, state);
       KILN_NO_UNROLL
       for (int step = 0; step < steps; ++step) {
-        Program::load(block, p, tile, step, memory.slots[0]);
+        Program::load(block, p, tile, step, memory.ring[0]);
         sync(block);
-        Program::compute(block, p, tile, step, memory.resident, memory.slots[0], state);
+        Program::compute(block, p, tile, step, memory.resident, memory.ring[0], state);
         sync(block);
       }
     } else {
       // The resident tile travels in the first slot's group.
       for (int step = 0; step < Slots - 1; ++step) {
-        if (step < steps) Program::load(block, p, tile, step, memory.slots[step]);
+        if (step < steps) Program::load(block, p, tile, step, memory.ring[step]);
         sm80::cp_async_commit(block);
       }
       sm80::cp_async_wait<Slots - 2>(block);
@@ -53,9 +53,9 @@ struct resident_ring {
           sync(
               block);  // this step's slot is full for everyone, and everyone has read the slot that the next load fills
         }
-        if (step + Slots - 1 < steps) Program::load(block, p, tile, step + Slots - 1, memory.slots[write]);
+        if (step + Slots - 1 < steps) Program::load(block, p, tile, step + Slots - 1, memory.ring[write]);
         sm80::cp_async_commit(block);
-        Program::compute(block, p, tile, step, memory.resident, memory.slots[read], state);
+        Program::compute(block, p, tile, step, memory.resident, memory.ring[read], state);
         read = read + 1 == Slots ? 0 : read + 1;
         write = write + 1 == Slots ? 0 : write + 1;
       }

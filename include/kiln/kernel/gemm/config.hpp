@@ -129,7 +129,7 @@ struct config {
   using block_tile = typename detail::pick_option<
       detail::tile_test, std::conditional_t<hopper, tile<128, 256, 64>, tile<128, 128, 64>>, Options...>::type;
   using warp = typename detail::pick_option<detail::warp_tile_test, warp_tile<64, 32>, Options...>::type;
-  static constexpr int slots =
+  static constexpr int slot_count =
       std::is_same_v<schedule, serial>
           ? 1
           : detail::pick_option<detail::stages_test, stages<hopper ? 4 : 3>, Options...>::type::value;
@@ -142,7 +142,7 @@ struct config {
   using block_cluster = typename detail::pick_option<detail::cluster_test, cluster<1>, Options...>::type;
   // What must hold of the options; the call says what does not (sound.hpp).
   static constexpr bool matched = hopper == std::is_same_v<instruction_set, instructions::sm90>;
-  static constexpr bool deep = slots >= 1 && (slots >= 2 || std::is_same_v<schedule, serial>);
+  static constexpr bool deep = slot_count >= 1 && (slot_count >= 2 || std::is_same_v<schedule, serial>);
   static constexpr bool divided = hopper || (warp::m > 0 && warp::n > 0 && block_tile::m > 0 && block_tile::n > 0 &&
                                              block_tile::m % warp::m == 0 && block_tile::n % warp::n == 0);
 };

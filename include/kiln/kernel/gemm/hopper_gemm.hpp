@@ -14,12 +14,12 @@ struct hopper_gemm {
   using where =
       std::conditional_t<std::is_same_v<typename decltype(Arguments::a)::space, host_space>, on_host, on_device>;
   using program = hopper_program<Arguments, Config, where>;
-  using schedule = warp_specialized_schedule<program, Config::slots>;
+  using schedule = warp_specialized_schedule<program, Config::slot_count>;
   using parameters = typename program::parameters;
   using shared = typename schedule::shared;
   static constexpr bool is_hopper = true;
   static constexpr int sinks = Arguments::sink_count;
-  static constexpr int slots = Config::slots;
+  static constexpr int slot_count = Config::slot_count;
   static constexpr const char *schedule_name = Config::ping_pong ? "warp_specialized, ping-pong," : "warp_specialized",
                               *instructions_name = "sm90";
   static constexpr int cluster_m = program::cluster_m, cluster_n = program::cluster_n, cluster = program::cluster,

@@ -12,7 +12,7 @@ inline constexpr fixed_text name_of_kernel = [] {
   fixed_text t;
   t.add(Kernel::schedule_name).add(" ").add(Kernel::tile_m / Kernel::cluster_m);
   t.add("x").add(Kernel::tile_n / Kernel::cluster_n).add("x").add(Kernel::tile_k);
-  t.add(", ").add(Kernel::slots).add(Kernel::slots == 1 ? " stage" : " stages");
+  t.add(", ").add(Kernel::slot_count).add(Kernel::slot_count == 1 ? " stage" : " stages");
   if (Kernel::cluster > 1) t.add(", cluster ").add(Kernel::cluster_m);
   if (Kernel::cluster_n > 1) t.add("x").add(Kernel::cluster_n);
   return t.add(", ").add(Kernel::instructions_name);

@@ -13,11 +13,11 @@ namespace kiln {
 template <class Arguments, class Config>
 struct ring_gemm {
   using program = gemm_program<Arguments, Config>;
-  using schedule = ring_schedule<program, Config::slots>;
+  using schedule = ring_schedule<program, Config::slot_count>;
   using shared = typename schedule::shared;
   static constexpr bool is_hopper = false;
-  static constexpr int slots = Config::slots;
-  static constexpr const char* schedule_name = slots == 1 ? "serial" : "multistage";
+  static constexpr int slot_count = Config::slot_count;
+  static constexpr const char* schedule_name = slot_count == 1 ? "serial" : "multistage";
   static constexpr const char* instructions_name =
       std::is_same_v<typename Config::instruction_set, instructions::simt> ? "simt" : "sm80";
   static constexpr int tile_m = program::tile_m, tile_n = program::tile_n, tile_k = program::tile_k;

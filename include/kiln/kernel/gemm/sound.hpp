@@ -206,7 +206,7 @@ constexpr gemm_mistake mistake_of_ring() {
     constexpr bool even_b = math::b_k_major
                                 ? Arguments::b_major != major::k || loads_evenly<b>(threads, tile::n, tile::k)
                                 : Arguments::b_major != major::mn || loads_evenly<b>(threads, tile::k, tile::n);
-    using shared = typename ring_schedule<gemm_program<Arguments, Config>, Config::slots>::shared;
+    using shared = typename ring_schedule<gemm_program<Arguments, Config>, Config::slot_count>::shared;
     if constexpr (!even_a || !even_b) return uneven_loads;
     else if constexpr (sizeof(shared) + 1024 > 232448) return shared_memory;
     else return none;
@@ -246,7 +246,7 @@ constexpr gemm_mistake mistake_of_hopper() {
   else if constexpr (Arguments::a_major == major::k && tile::m / a_boxes > 256)
     return hopper_boxes;  // TMA's boxes have at most 256 rows
   else {
-    using schedule = warp_specialized_schedule<hopper_program<Arguments, Config, Where>, Config::slots>;
+    using schedule = warp_specialized_schedule<hopper_program<Arguments, Config, Where>, Config::slot_count>;
     if constexpr (sizeof(typename schedule::shared) + 1024 > 232448) return shared_memory;
     else if constexpr (std::is_same_v<Where, on_host> && !twin::host_driver_included<Arguments>) return no_driver;
     else return none;
