@@ -187,6 +187,15 @@ constexpr auto make_soa_in(std::index_sequence<I...>, void* memory, index_t n) {
   return v;
 }
 KILN_VIEWS_END
+
+/// Stands for a view of too few arrays, or too many.
+template <class Space, class... Fields>
+constexpr soa_view<Space, Fields...> no_soa() {
+  static_assert(std::is_void_v<Space>,
+                "host_soa<fields...> and device_soa<fields...> take one pointer for each field, or {one for each of "
+                "its components}, and then the number of elements");
+  return {};
+}
 }  // namespace detail
 
 KILN_VIEWS_BEGIN
@@ -206,16 +215,6 @@ constexpr auto soa_on(detail::array_argument<Fields>... arrays, index_t n) {
   return detail::make_soa<typename Executor::space, Fields...>(std::index_sequence_for<Fields...>{}, n, arrays...);
 }
 
-namespace detail {
-/// Stands for a view of too few arrays, or too many.
-template <class Space, class... Fields>
-constexpr soa_view<Space, Fields...> no_soa() {
-  static_assert(std::is_void_v<Space>,
-                "host_soa<fields...> and device_soa<fields...> take one pointer for each field, or {one for each of "
-                "its components}, and then the number of elements");
-  return {};
-}
-}  // namespace detail
 template <class... Fields, class... X>
   requires(sizeof...(X) != sizeof...(Fields) + 1)
 constexpr auto host_soa(const X&...) {

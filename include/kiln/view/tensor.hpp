@@ -209,6 +209,18 @@ constexpr auto strided_view(T* data, const index_t (&extents)[Rank], const index
 }
 KILN_VIEWS_END
 
+/// Stands for a view of a void*, or of what are no extents, and says so.
+template <class Space, class T, class... X>
+constexpr tensor<float, 1, Space> no_view() {
+  constexpr bool of_nothing = std::is_void_v<T>, fractions = (std::floating_point<X> || ...);
+  static_assert(!of_nothing, "host_view and device_view take a pointer to the elements: void* does not say their type");
+  static_assert(of_nothing || !fractions, "host_view(pointer, extents...): extents are whole numbers");
+  static_assert(of_nothing || fractions,
+                "host_view and device_view take (pointer, extents...), whole numbers, or (pointer, {extents...}, "
+                "{strides...}), lists or arrays of index_t of one length");
+  return {};
+}
+
 }  // namespace detail
 
 KILN_VIEWS_BEGIN
@@ -226,19 +238,6 @@ constexpr auto device_view(T* data, I... extents) {
   return detail::packed_view<device_space>(data, extents...);
 }
 
-namespace detail {
-/// Stands for a view of a void*, or of what are no extents, and says so.
-template <class Space, class T, class... X>
-constexpr tensor<float, 1, Space> no_view() {
-  constexpr bool of_nothing = std::is_void_v<T>, fractions = (std::floating_point<X> || ...);
-  static_assert(!of_nothing, "host_view and device_view take a pointer to the elements: void* does not say their type");
-  static_assert(of_nothing || !fractions, "host_view(pointer, extents...): extents are whole numbers");
-  static_assert(of_nothing || fractions,
-                "host_view and device_view take (pointer, extents...), whole numbers, or (pointer, {extents...}, "
-                "{strides...}), lists or arrays of index_t of one length");
-  return {};
-}
-}  // namespace detail
 template <class T, class... X>
   requires(std::is_void_v<T> || !(std::integral<X> && ...))
 constexpr auto host_view(T*, const X&...) {
