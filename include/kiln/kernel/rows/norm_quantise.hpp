@@ -39,7 +39,11 @@ struct rows_of_sum {
     line<const R> residual;
     line<T> sum;
   };
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+  static constexpr int threads_at_once = 640;  // 80 registers are too few without uniform addresses
+#else
   static constexpr int threads_at_once = 768;
+#endif
   operand<const X> x;
   operand<const R> residual;
   operand<T> sum;
