@@ -3,10 +3,12 @@
 #if defined(__CUDACC__)
 #include <functional>
 #include <kiln/attention.hpp>
+#include <kiln/calibrate.hpp>
 #include <kiln/copy.hpp>
 #include <kiln/gemm.hpp>
 #include <kiln/gemm_grouped.hpp>
 #include <kiln/map_reduce.hpp>
+#include <kiln/norm.hpp>
 #include <kiln/quantise.hpp>
 #include <kiln/reduce.hpp>
 #include <kiln/softmax.hpp>
@@ -18,14 +20,31 @@
 namespace kiln::test {
 namespace {
 
-/// Lets the next kernel begin at once, and writes much later.
+constexpr int readers = 1024;  ///< blocks: each multiprocessor has some
+
+/// Lets the next kernel begin at once, has every multiprocessor read, so that its first-level cache holds what was
+/// there, and writes much later.
 template <class T>
-__global__ void write_late(T* to, int count, T value) {
+__global__ void write_late(T* to, int count, T value, unsigned* sink, unsigned long long* end) {
   sm90::launch_dependents();
+  unsigned seen = 0;
+  for (int i = static_cast<int>(threadIdx.x); i < count * static_cast<int>(sizeof(T)) / 4; i += 256) {
+    unsigned word;
+    asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(word) : "l"(reinterpret_cast<const unsigned*>(to) + i) : "memory");
+    seen += word;
+  }
+  sink[blockIdx.x] = seen;
+  if (blockIdx.x > 0) return;
   for (int i = 0; i < 100; ++i) __nanosleep(1000);
-  for (int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); i < count;
-       i += static_cast<int>(gridDim.x * blockDim.x))
-    to[i] = value;
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += 256) to[i] = value;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(*end));
+}
+
+/// When it began, and when it went on.
+__global__ void look_at_the_time(unsigned long long* out) {
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(out[0]));
+  sm90::begin_in_turn();
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(out[1]));
 }
 
 struct add_one {
@@ -45,7 +64,10 @@ class device_turns : public on_executor<device> {
 
   void SetUp() override {
     on_executor<device>::SetUp();
-    if (!IsSkipped()) ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+    if (IsSkipped()) return;
+    ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+    sink_ = &make<unsigned>(readers);
+    end_ = &make<unsigned long long>(1);
   }
   void TearDown() override {
     on_executor<device>::TearDown();
@@ -60,17 +82,39 @@ class device_turns : public on_executor<device> {
     auto& x = this->template output<T>(static_cast<std::size_t>(m * n), prefill::x55);
     const auto view = device_view(static_cast<const T*>(x.data()), m, n);
     ASSERT_TRUE(call(view).ok());  // so that the next call has nothing to load
-    write_late<T><<<8, 256, 0, stream>>>(x.data(), static_cast<int>(m * n), static_cast<T>(2.0f));
+    late(x.data(), m * n, static_cast<T>(2.0f), stream);
     const status s = call(view);
     ASSERT_TRUE(s.ok()) << s.message();
     const auto seen = out.values();
     for (std::size_t i = 0; i < seen.size(); ++i) ASSERT_EQ(static_cast<double>(seen[i]), want) << i;
   }
   template <class T>
+  void late(T* to, index_t count, T value, cudaStream_t in) {
+    write_late<T><<<readers, 256, 0, in>>>(to, static_cast<int>(count), value, sink_->data(), end_->data());
+  }
+  template <class T>
   guarded_output<T, device_space>& make(index_t count) {
     return this->template output<T>(static_cast<std::size_t>(count), prefill::x55);
   }
+
+  guarded_output<unsigned, device_space>* sink_ = nullptr;
+  guarded_output<unsigned long long, device_space>* end_ = nullptr;  ///< when the last `late` had written
 };
+
+TEST_F(device_turns, begin_before_the_kernel_before_them_ends) {
+  if (!runs_hopper_code(look_at_the_time)) GTEST_SKIP() << "the GPU runs code without dependent launches";
+  auto& x = make<float>(columns);
+  auto& times = make<unsigned long long>(2);
+  for (int turn = 0; turn < 2; ++turn) {  // the first one loads the kernels
+    late(x.data(), columns, 2.0f, stream);
+    const status s =
+        launch(device(stream), "time", look_at_the_time, {.block = 32, .overlaps_previous = true}, times.data());
+    ASSERT_TRUE(s.ok()) << s.message();
+    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  }
+  EXPECT_LT(times.values()[0], end_->values()[0]);
+  EXPECT_GE(times.values()[1], end_->values()[0]);
+}
 
 TEST_F(device_turns, elements_and_blocks_of_elements) {
   auto& y = make<float>(rows * columns);
@@ -99,9 +143,31 @@ TEST_F(device_turns, rows) {
   expect_waits<f16>("sums of rows", rows, columns, sums, 2.0 * columns, [&](const auto& x) {
     return row_reduce<reduction::sum>(device(stream), x, device_view(sums.data(), rows));
   });
+  // The weight is read as what nobody writes.
+  for (const index_t m : {index_t{4}, index_t{4096}}) {
+    const auto ones = device_view(this->input(std::vector<bf16>(m * 4096, bf16(1.0f))).data(), m, 4096);
+    auto& y = make<bf16>(m * 4096);
+    expect_waits<bf16>("norm", 1, 4096, y, 2, [&](const auto& weight) {
+      return rms_norm(device(stream), ones, pick<0>(weight, 0), device_view(y.data(), m, 4096), 0.0f);
+    });
+  }
+  auto &low = make<float>(columns), &high = make<float>(columns);
+  auto& ignored = make<std::int64_t>(columns);
+  const auto ranges = per_column_ranges(device_view(low.data(), columns), device_view(high.data(), columns),
+                                        device_view(ignored.data(), columns));
+  expect_waits<float>("ranges of columns", rows, columns, high, 2, [&](const auto& x) {
+    const status s = forget(device(stream), ranges);
+    return s.ok() ? observe(device(stream), x, ranges) : s;
+  });
   auto& of_columns = make<float>(columns);
   expect_waits<float>("sums of columns", rows, columns, of_columns, 2.0 * rows, [&](const auto& x) {
     return column_reduce<reduction::sum>(device(stream), x, device_view(of_columns.data(), columns));
+  });
+  auto& few = make<float>(4);
+  auto& scratch = make<float>(1 << 12);
+  expect_waits<float>("sums of few columns", 16384, 4, few, 2.0 * 16384, [&](const auto& x) {
+    return column_reduce<reduction::sum>(device(stream, {scratch.data(), sizeof(float) << 12}), x,
+                                         device_view(few.data(), 4));
   });
   auto& codes = make<std::int8_t>(rows * columns);
   auto& scale = make<float>(1);
@@ -173,9 +239,9 @@ TEST_F(device_turns, in_a_graph_behind_copies_and_other_streams) {
   all.push_back(sum_of(x.data(), 2, stream));
   EXPECT_EQ(cudaEventRecord(fork, stream), cudaSuccess);
   EXPECT_EQ(cudaStreamWaitEvent(other, fork), cudaSuccess);
-  write_late<float><<<1, 256, 0, other>>>(y.data(), static_cast<int>(columns), 5.0f);
+  late(y.data(), columns, 5.0f, other);
   EXPECT_EQ(cudaEventRecord(join, other), cudaSuccess);
-  write_late<float><<<1, 256, 0, stream>>>(x.data(), static_cast<int>(columns), 7.0f);
+  late(x.data(), columns, 7.0f, stream);
   EXPECT_EQ(cudaStreamWaitEvent(stream, join), cudaSuccess);
   all.push_back(sum_of(y.data(), 3, stream));  // behind two kernels
   all.push_back(sum_of(x.data(), 4, stream));

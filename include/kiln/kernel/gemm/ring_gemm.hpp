@@ -28,8 +28,11 @@ struct ring_gemm {
   using operands = typename program::math::template operands<block_scope<on_device, program::threads>>;
   static constexpr int registers = max_of(
       program::products * program::math::registers + static_cast<int>(sizeof(operands)) / 4 + 64, 128);
-  /// Shared memory of a multiprocessor: GPUs of 8.0 have that of an A100 at most, all others are taken for an H200.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+  /// Shared memory of a multiprocessor. Source: CUDA Programming Guide, "Technical Specifications per Compute
+  /// Capability".
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
+  static constexpr index_t memory_of_processor = 100 << 10;
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
   static constexpr index_t memory_of_processor = 164 << 10;
 #else
   static constexpr index_t memory_of_processor = 228 << 10;
