@@ -8,7 +8,7 @@ namespace kiln {
 
 using index_t = std::int64_t;
 
-/// An option that is one name of an enumeration. It has no default, and says so where something else is given.
+/// An option that is one name of an enumeration, and says so where something else is given.
 template <class Enum>
 struct one_of {
   constexpr one_of(Enum e) : value(e) {}  // NOLINT: a name is the notation

@@ -29,10 +29,12 @@ struct launch_shape {
 };
 
 namespace detail {
+inline namespace KILN_ABI {
 /// Whether all code of this build is for GPUs that have the library's instructions. A template, so that it is asked
 /// only where something is launched.
 template <class...>
 inline constexpr bool builds_for_8_0 = architectures(0, 800) == 0;
+}  // inline namespace KILN_ABI
 }  // namespace detail
 
 inline constexpr index_t max_grid_x = 2147483647, max_grid_yz = 65535;

@@ -1,6 +1,7 @@
 #pragma once
 /// The configurations that a default call compiles, by element type and executor, each with its reason. Rates and
 /// overheads are measured on an H200 (docs/results), at about 1.7 GHz under load.
+#include <kiln/core/abi.hpp>
 #include <kiln/core/architectures.hpp>
 #include <kiln/kernel/gemm/arguments.hpp>
 #include <kiln/kernel/gemm/choose.hpp>
@@ -8,6 +9,8 @@
 #include <kiln/kernel/gemm/sm80_math.hpp>
 
 namespace kiln::detail {
+// In the namespace of the architectures, on which the lists depend.
+inline namespace KILN_ABI {
 
 /// Rate: multiply-adds per cycle of 16-bit operands (8-bit ones go twice as fast). Overhead: cycles.
 template <class Config, int Resident, int Rate, int Overhead>
@@ -145,4 +148,5 @@ constexpr auto grouped_configurations() {
   else return large_ring<Arguments>{} + compact_ring<Arguments>{};
 }
 
+}  // inline namespace KILN_ABI
 }  // namespace kiln::detail

@@ -204,11 +204,13 @@ bool all_vectors(const Program& p, index_t length, int width) {
 
 #if defined(__CUDACC__)
 namespace detail {
+inline namespace KILN_ABI {
 /// Whether some code of this build is for GPUs with clusters, and some for those without.
 template <class...>
 inline constexpr bool builds_clusters = architectures(900) > 0;
 template <class...>
 inline constexpr bool builds_without_clusters = architectures(0, 900) > 0 || architectures() == 0;
+}  // inline namespace KILN_ABI
 }  // namespace detail
 
 inline namespace KILN_ABI {
