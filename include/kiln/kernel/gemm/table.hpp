@@ -55,10 +55,9 @@ inline constexpr bool builds_for_hopper = architectures(900, 901) > 0;
 /// Whether it makes code for nothing else, so that other kernels serve only what Hopper's cannot.
 inline constexpr bool builds_only_for_hopper = builds_for_hopper && architectures(900, 901) == architectures();
 
-/// Pairs of blocks along M share the loads of B, so that two tiles of rows read it once. Narrow tiles do without: a
-/// block that waits for no other made 256 rows of 4096 x 4096 4 hundredths faster, 16 rows 18. Rates and overheads are
-/// fitted to the times of whole problems (docs/results), so they hold what the model leaves out: a card at its power
-/// limit, waves that drift.
+/// Pairs of blocks along M share the loads of B, so that two tiles of rows read it once. Narrow tiles are for few rows
+/// and do without: there a block that waits for no other is faster. Rates and overheads are fitted to the times of whole
+/// problems, so they hold what the model leaves out: a card at its power limit, waves that drift.
 template <class Arguments, class Accumulation>
 constexpr auto hopper_configurations() {
   constexpr int k = row_of_k<Arguments>;
@@ -72,7 +71,7 @@ constexpr auto hopper_configurations() {
     using narrow = table<entry<config<tile<128, 80, k>, stages<7>, warp_specialized, Accumulation>, 1, 1200, 750>,
                          entry<config<tile<128, 64, k>, stages<8>, warp_specialized, Accumulation>, 1, 1100, 1500>>;
     // Promoted, two sets of partial sums and the sums fill the registers: 128 columns are the most that promote beside
-    // products, and no group has a tile of its own. In pairs along N they are 1 to 4 hundredths faster.
+    // products, and no group has a tile of its own. In pairs along N they are faster than along M.
     if constexpr (std::is_same_v<Accumulation, promoted>)
       return table<
           entry<config<tile<128, 128, k>, stages<6>, cluster<1, 2>, warp_specialized, promoted>, 1, 1570, 1750>,
@@ -94,8 +93,8 @@ constexpr auto hopper_configurations() {
               entry<config<tile<128, 256, k>, stages<4>, cluster<2>, warp_specialized>, 1, 1670, 4500>>;
     // For few rows or tiles.
     using narrow = table<entry<config<tile<128, 64, k>, stages<8>, warp_specialized>, 1, 1250, 500>>;
-    // Columns that fill the waves of 132 multiprocessors where 128 do not: of 4608 x 4096, say. From the second wave on
-    // two groups on one tile took 2 to 5 hundredths longer. A box of B that runs along N holds 64 columns.
+    // Columns that fill the waves of 132 multiprocessors where 128 do not: of 4608 x 4096, say. Two groups on one tile
+    // are faster for one wave alone. A box of B that runs along N holds 64 columns.
     using odd_waves =
         table<entry<config<tile<128, 144, k>, stages<5>, cluster<2>, ping_pong, warp_specialized>, 1, 1670, 1000>,
               entry<config<tile<128, 80, k>, stages<7>, warp_specialized>, 1, 1250, 2000>>;
