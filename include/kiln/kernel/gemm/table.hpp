@@ -56,8 +56,8 @@ inline constexpr bool builds_for_hopper = architectures(900, 901) > 0;
 inline constexpr bool builds_only_for_hopper = builds_for_hopper && architectures(900, 901) == architectures();
 
 /// Pairs of blocks along M share the loads of B, so that two tiles of rows read it once. Narrow tiles are for few rows
-/// and do without: there a block that waits for no other is faster. Rates and overheads are fitted to the times of whole
-/// problems, so they hold what the model leaves out: a card at its power limit, waves that drift.
+/// and do without: there a block that waits for no other is faster. Rates and overheads are fitted to the times of
+/// whole problems, so they hold what the model leaves out: a card at its power limit, waves that drift.
 template <class Arguments, class Accumulation>
 constexpr auto hopper_configurations() {
   constexpr int k = row_of_k<Arguments>;
