@@ -110,7 +110,8 @@ struct hopper_finish {
       }
     } else {
       // Two instructions' rows at a time share what an expression reads for each column, and the barriers.
-      constexpr int together = Rows / 64 % 2 == 0 ? 2 : 1;
+      constexpr bool alone = any_crowded(static_cast<decltype(Arguments::sinks)*>(nullptr));
+      constexpr int together = Rows / 64 % 2 == 0 && !alone ? 2 : 1;
       KILN_UNROLL
       for (int b = 0; b < Rows / 64; b += together) {
         const coord at{first.row + 64 * b, first.col};
@@ -156,6 +157,14 @@ struct hopper_finish {
   }
 
  private:
+  /// Whether sums, more than 128 a thread, leave few registers for what an expression reads.
+  template <class Sink>
+  static constexpr bool crowded = Rows / 64 * Cols * products / 2 > 128 && decltype(Sink::expr)::instructions > 0;
+  template <class... Sinks>
+  KILN_FN static constexpr bool any_crowded(const bundle<Sinks...>*) {
+    return (crowded<Sinks> || ...);
+  }
+
   /// The two neighbours in registers r and r + 1 of each product, of which there are `Each`.
   template <int Each>
   KILN_FN static accumulators<accumulator, products, 2> pair_of(const accumulator* c, int r) {
@@ -168,7 +177,7 @@ struct hopper_finish {
   /// Whether the columns that are taken one after the other share one copy of the code. For long expressions that
   /// compiles without spills and in half the time, and was not slower.
   template <class Sink>
-  static constexpr bool one_copy = products == 1 && decltype(Sink::expr)::instructions >= 12;
+  static constexpr bool one_copy = products == 1 && (decltype(Sink::expr)::instructions >= 12 || crowded<Sink>);
 
   /// A thread's sums of the columns from `c` on, a multiple of Count. Registers have no addresses, so that each value
   /// of c has moves of its own.

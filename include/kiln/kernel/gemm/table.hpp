@@ -61,6 +61,9 @@ inline constexpr bool builds_only_for_hopper = builds_for_hopper && architecture
 template <class Arguments, class Accumulation>
 constexpr auto hopper_configurations() {
   constexpr int k = row_of_k<Arguments>;
+  // 128 x 144 sums of one group leave registers for one store.
+  constexpr bool one_store = Arguments::sink_count == 1 && !Arguments::any_reduction;
+  using sharing = std::conditional_t<one_store, ping_pong, cooperative>;
   if constexpr (!builds_for_hopper || !hopper_multiplies<Arguments>) {
     return table<>{};
   } else if constexpr (is_fp8_v<typename Arguments::a_type> && Arguments::products == 2) {
@@ -80,8 +83,8 @@ constexpr auto hopper_configurations() {
     else
       return table<entry<config<tile<128, 128, k>, stages<6>, cluster<2>, ping_pong, warp_specialized, Accumulation>, 1,
                          1530, 250>,
-                   entry<config<tile<128, 144, k>, stages<5>, cluster<2>, ping_pong, warp_specialized, Accumulation>, 1,
-                         1550, 500>>{} +
+                   entry<config<tile<128, 144, k>, stages<5>, cluster<2>, sharing, warp_specialized, Accumulation>, 1,
+                         1550, one_store ? 500 : 2000>>{} +
              narrow{};
   } else if constexpr (Arguments::products == 2) {
     return table<entry<config<tile<128, 64, k>, stages<6>, cluster<2>, ping_pong, warp_specialized>, 1, 1670, 300>>{};
@@ -95,9 +98,9 @@ constexpr auto hopper_configurations() {
     using narrow = table<entry<config<tile<128, 64, k>, stages<8>, warp_specialized>, 1, 1250, 500>>;
     // Columns that fill the waves of 132 multiprocessors where 128 do not: of 4608 x 4096, say. Two groups on one tile
     // are faster for one wave alone. A box of B that runs along N holds 64 columns.
-    using odd_waves =
-        table<entry<config<tile<128, 144, k>, stages<5>, cluster<2>, ping_pong, warp_specialized>, 1, 1670, 1000>,
-              entry<config<tile<128, 80, k>, stages<7>, warp_specialized>, 1, 1250, 2000>>;
+    using odd_waves = table<entry<config<tile<128, 144, k>, stages<5>, cluster<2>, sharing, warp_specialized>, 1, 1670,
+                                  one_store ? 1000 : 5000>,
+                            entry<config<tile<128, 80, k>, stages<7>, warp_specialized>, 1, 1250, 2000>>;
     if constexpr (Arguments::b_major == major::mn) return large{} + narrow{};
     else return large{} + odd_waves{} + narrow{};
   }
