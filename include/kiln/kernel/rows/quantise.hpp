@@ -55,7 +55,7 @@ struct scale_and_zero {
   std::int32_t zero;
 };
 /// The scale that spreads a range over all codes, and the code of 0; scale 1 and zero point 0 for an empty range. A
-/// range so wide that an end's code would stand for infinity gets a smaller scale, and is clipped by up to a step.
+/// range so wide that an end's code would stand for infinity gets a smaller scale, and is clipped by up to two steps.
 template <class Q>
 KILN_FN scale_and_zero affine_of(value_range r, bool symmetric) {
   constexpr std::int32_t highest = (limits<Q>::max)();
@@ -65,9 +65,11 @@ KILN_FN scale_and_zero affine_of(value_range r, bool symmetric) {
   float s = usable_scale(r.high / steps - r.low / steps);  // the difference of the ends may overflow
   const auto code = convert<std::int32_t>(static_cast<float>(lowest) - r.low / s);
   const std::int32_t zero = code < lowest ? lowest : code > highest ? highest : code;
-  if (s > 0x1p120f && is_finite(s)) {  // 255 of those below are finite
-    const float most = finite_scale(static_cast<float>(max_of(zero - lowest, highest - zero)));
-    s = s > most ? most : s;
+  // By 256ths, as a quotient would call a function here, and spill.
+  const auto most = static_cast<float>(max_of(zero - lowest, highest - zero));
+  if (is_finite(s)) {
+    KILN_NO_UNROLL
+    while (!is_finite(s * most)) s *= 1 - 0x1p-8f;
   }
   return {s, zero};
 }
