@@ -2,7 +2,6 @@
 /// Runs the Hopper GEMM: the kernel and its launch, and the same roles over the host's clusters.
 #include <kiln/arch/host/roles.hpp>
 #include <kiln/core/abi.hpp>
-#include <kiln/core/shared_value.hpp>
 #include <kiln/kernel/gemm/hopper_program.hpp>
 #include <kiln/kernel/launch.hpp>
 #include <kiln/schedule/warp_specialized.hpp>
@@ -121,9 +120,9 @@ __global__ void __launch_bounds__(hopper_bound<Hopper>, 1)
 #endif
 }
 
-/// Whether this program holds code of a Hopper kernel for the current GPU. If so, the kernel may have its shared memory
-/// from now on.
-inline bool ask_for_hopper_code(const void* kernel, int threads, index_t shared_bytes) {
+/// Whether this program holds a Hopper kernel's code for sm_90a, and the current GPU runs it. If so, the kernel may have
+/// its shared memory from now on.
+inline bool ask_for_sm90a_code(const void* kernel, int threads, index_t shared_bytes) {
   if (device_attribute(cudaDevAttrComputeCapabilityMajor, 0) != 9) return false;
   cudaFuncAttributes a{};
   if (quiet_call([&] { return cudaFuncGetAttributes(&a, kernel); }) != cudaSuccess || a.maxThreadsPerBlock < threads)
@@ -136,7 +135,7 @@ template <class Hopper>
 bool has_hopper_code() {
   static constinit detail::answers known;
   return known.of_current_device([] {
-    return ask_for_hopper_code(reinterpret_cast<const void*>(hopper_gemm_kernel<Hopper>), Hopper::threads,
+    return ask_for_sm90a_code(reinterpret_cast<const void*>(hopper_gemm_kernel<Hopper>), Hopper::threads,
                                Hopper::shared_bytes);
   });
 }

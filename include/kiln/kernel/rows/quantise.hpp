@@ -32,19 +32,13 @@ KILN_FN constexpr float largest() {
 /// Never so small that its inverse overflows. NaN and infinity stay, to be seen.
 KILN_FN constexpr float usable_scale(float s) { return s < 0x1p-126f ? 0x1p-126f : s; }
 
-/// A scale of which `steps` are finite: the largest but one or two.
-KILN_FN constexpr float finite_scale(float steps) {
-  constexpr float most = (limits<float>::max)(), below = 1 - 0x1p-24f;
-  return most / steps * below;  // a step down, as the quotient may be rounded up
-}
-
 /// amax / largest; 1 if amax is 0. A 127th of the largest float is rounded up, and 127 times that would be infinite;
 /// its quotients by 255, 448 and 57344 are not.
 template <class Q>
 KILN_FN float scale_of(float amax) {
   float s = amax / largest<Q>();
   if constexpr (std::is_same_v<Q, std::int8_t>) {
-    constexpr float most = finite_scale(largest<Q>());
+    constexpr float most = (limits<float>::max)() / largest<Q>() * (1 - 0x1p-24f);  // a step down
     if (s > most && is_finite(s)) s = most;
   }
   return amax == 0 ? 1 : usable_scale(s);
