@@ -120,8 +120,8 @@ __global__ void __launch_bounds__(hopper_bound<Hopper>, 1)
 #endif
 }
 
-/// Whether this program holds a Hopper kernel's code for sm_90a, and the current GPU runs it. If so, the kernel may have
-/// its shared memory from now on.
+/// Whether this program holds a Hopper kernel's code for sm_90a, and the current GPU runs it. If so, the kernel may
+/// have its shared memory from now on.
 inline bool ask_for_sm90a_code(const void* kernel, int threads, index_t shared_bytes) {
   if (device_attribute(cudaDevAttrComputeCapabilityMajor, 0) != 9) return false;
   cudaFuncAttributes a{};
