@@ -12,6 +12,9 @@
 
 namespace glm {
 
+/// Tests set it: fresh memory holds NaN then, and who reads what nobody wrote is seen.
+inline bool fresh_memory_is_nan = false;
+
 template <class Space>
 struct memory;
 
@@ -21,6 +24,7 @@ struct memory<kiln::host_space> {
   static void* allocate(std::size_t bytes) {
     void* p = ::operator new(bytes, alignment, std::nothrow);
     if (p == nullptr) fail("host memory: there are no ", bytes, " bytes");
+    if (fresh_memory_is_nan) std::memset(p, 0xff, bytes);
     return p;
   }
   static void release(void* p) { ::operator delete(p, alignment); }
@@ -43,6 +47,10 @@ struct memory<kiln::device_space> {
   static void* allocate(std::size_t bytes) {
     void* p = nullptr;
     check(cudaMalloc(&p, bytes), "device memory");
+    if (fresh_memory_is_nan) {
+      check(cudaMemset(p, 0xff, bytes), "device memory");
+      check(cudaDeviceSynchronize(), "device memory");
+    }
     return p;
   }
   static void release(void* p) { (void)cudaFree(p); }

@@ -15,6 +15,8 @@
 
 namespace glm_test {
 
+inline const bool guarded = glm::fresh_memory_is_nan = true;
+
 /// Tensors in BF16 by name, for any config; and the file that a loader reads them from.
 struct made_model {
   glm::config config;
