@@ -157,7 +157,8 @@ struct hopper_finish {
   }
 
  private:
-  /// Whether sums, more than 128 a thread, leave few registers for what an expression reads.
+  /// Whether sums, more than 128 a thread, leave few registers for what an expression reads: then one instruction's
+  /// rows are finished at a time, and 16 columns.
   template <class Sink>
   static constexpr bool crowded = Rows / 64 * Cols * products / 2 > 128 && decltype(Sink::expr)::instructions > 0;
   template <class... Sinks>
@@ -177,7 +178,7 @@ struct hopper_finish {
   /// Whether the columns that are taken one after the other share one copy of the code. For long expressions that
   /// compiles without spills and in half the time, and was not slower.
   template <class Sink>
-  static constexpr bool one_copy = products == 1 && (decltype(Sink::expr)::instructions >= 12 || crowded<Sink>);
+  static constexpr bool one_copy = products == 1 && decltype(Sink::expr)::instructions >= 12;
 
   /// A thread's sums of the columns from `c` on, a multiple of Count. Registers have no addresses, so that each value
   /// of c has moves of its own.
@@ -217,7 +218,7 @@ struct hopper_finish {
     // With two blocks half the columns at a time, for want of registers.
     constexpr bool once = one_copy<Sink>;
     constexpr int share = Buffer::cols % 32 == 0 ? Buffer::cols / Together : Buffer::cols,
-                  step = once ? min_of(share, 32) : share;
+                  step = once ? min_of(share, 32) : crowded<Sink> ? min_of(share, 16) : share;
     using two = vec<typename Sink::element, 2>;
     const auto fill = [&](int part) {
       fragments<two, step / 4, Group> x[Together];
