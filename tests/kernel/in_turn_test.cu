@@ -101,18 +101,35 @@ class device_turns : public on_executor<device> {
   guarded_output<unsigned long long, device_space>* end_ = nullptr;  ///< when the last `late` had written
 };
 
+/// What `launch` is to do, by the runtime's own call.
+cudaError_t launch_dependent(cudaStream_t stream, unsigned long long* out) {
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t c{};
+  c.gridDim = 1, c.blockDim = 32, c.stream = stream, c.attrs = &early, c.numAttrs = 1;
+  return cudaLaunchKernelEx(&c, look_at_the_time, out);
+}
+
 TEST_F(device_turns, begin_before_the_kernel_before_them_ends) {
   if (!runs_hopper_code(look_at_the_time)) GTEST_SKIP() << "the GPU runs code without dependent launches";
   auto& x = make<float>(columns);
   auto& times = make<unsigned long long>(2);
-  for (int turn = 0; turn < 2; ++turn) {  // the first one loads the kernels
-    late(x.data(), columns, 2.0f, stream);
+  const auto begins_early = [&](auto&& launch_it) {
+    for (int turn = 0; turn < 2; ++turn) {  // the first one loads the kernels
+      late(x.data(), columns, 2.0f, stream);
+      launch_it();
+      EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    }
+    return times.values()[0] < end_->values()[0];
+  };
+  if (!begins_early([&] { EXPECT_EQ(launch_dependent(stream, times.data()), cudaSuccess); }))
+    GTEST_SKIP() << "kernels do not overlap here: a tool that watches them holds them apart";
+  EXPECT_TRUE(begins_early([&] {
     const status s =
         launch(device(stream), "time", look_at_the_time, {.block = 32, .overlaps_previous = true}, times.data());
-    ASSERT_TRUE(s.ok()) << s.message();
-    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
-  }
-  EXPECT_LT(times.values()[0], end_->values()[0]);
+    EXPECT_TRUE(s.ok()) << s.message();
+  }));
   EXPECT_GE(times.values()[1], end_->values()[0]);
 }
 
