@@ -13,9 +13,10 @@ KILN_FN std::uint32_t ordered_bits(float x) {
 KILN_FN float unordered(std::uint32_t bits) { return bit_cast<float>((bits >> 31) != 0 ? bits & 0x7fffffffu : ~bits); }
 
 /// A value and its column in one number: the greatest key is the largest value, NaN above all, at the lowest column.
-KILN_FN std::uint64_t key_of(float x, index_t column) {
-  return (static_cast<std::uint64_t>(ordered_bits(x)) << 32) | (0xffffffffu - static_cast<std::uint32_t>(column));
+KILN_FN std::uint64_t key_of_bits(std::uint32_t bits, index_t column) {
+  return (static_cast<std::uint64_t>(bits) << 32) | (0xffffffffu - static_cast<std::uint32_t>(column));
 }
+KILN_FN std::uint64_t key_of(float x, index_t column) { return key_of_bits(ordered_bits(x), column); }
 KILN_FN std::int32_t column_of(std::uint64_t key) {
   return static_cast<std::int32_t>(0xffffffffu - static_cast<std::uint32_t>(key));
 }
