@@ -51,12 +51,12 @@ struct argmax_program {
         [](const state& s) { return key_of_bits(s.bits, s.chunk); }, later_of{});
     one.once([&] {
       const index_t begin = column_of(best);
-      chunk<X, Row::width> x;
-      load<Row::width>(one.lines, begin, one.valid(begin), x);
+      chunk<X, Row::width> some;
+      load<Row::width>(one.lines, begin, one.valid(begin), some);
       int first = Row::width - 1;
       KILN_UNROLL
       for (int i = Row::width - 2; i >= 0; --i)
-        if (ordered_bits(value(x[i])) == best >> 32) first = i;
+        if (ordered_bits(value(some[i])) == best >> 32) first = i;
       *one.lines.out = static_cast<std::int32_t>(begin) + first;
       if (flag != nullptr && !is_finite_key(best)) *flag = 1;
     });
