@@ -54,6 +54,31 @@ TYPED_TEST(gemm_plans, explain_the_kernel_the_reason_and_the_work) {
   EXPECT_TRUE(d.untouched());
 }
 
+// What the types of the views rule out, no figure of the model tells.
+TYPED_TEST(gemm_plans, say_which_view_keeps_tensor_maps_out) {
+  using E = TypeParam;
+  if constexpr (E::on_host) {
+    GTEST_SKIP() << "the host has no kernel to leave out";
+  } else {
+    constexpr index_t n = 64;
+    auto &a = this->template output<bf16>(n * n), &b = this->template output<bf16>(n * n),
+         &d = this->template output<bf16>(n * n);
+    auto &a8 = this->template output<std::int8_t>(n * n), &b8 = this->template output<std::int8_t>(n * n);
+    auto& d32 = this->template output<std::int32_t>(n * n);
+    const auto reason = [&](const auto& va, const auto& vb, const auto& vd) {
+      return plan_gemm(va, vb, store(vd, acc)).explain().reason;
+    };
+    const auto rows = view_on<E>(a.data(), n, n), out = view_on<E>(d.data(), n, n);
+    const auto columns = transposed(view_on<E>(b.data(), n, n));
+    const auto no_unit = view_on<E>(a.data(), {n, n}, {n, 1});
+    EXPECT_EQ(reason(rows, columns, out).find("is out"), std::string::npos) << reason(rows, columns, out);
+    EXPECT_NE(reason(no_unit, columns, out).find("type of `a`"), std::string::npos) << reason(no_unit, columns, out);
+    const auto rows8 = view_on<E>(a8.data(), n, n), other8 = view_on<E>(b8.data(), n, n);
+    const auto of_8_bits = reason(rows8, other8, view_on<E>(d32.data(), n, n));
+    EXPECT_NE(of_8_bits.find("run along K"), std::string::npos) << of_8_bits;
+  }
+}
+
 TYPED_TEST(gemm_plans, of_nothing_run_and_explain) {
   using E = TypeParam;
   const float* none = nullptr;

@@ -6,6 +6,7 @@
 
 #include <kiln/core/status.hpp>
 #include <kiln/epilogue/describe.hpp>
+#include <kiln/kernel/gemm/arguments.hpp>
 #include <kiln/kernel/gemm/kernel_facts.hpp>
 #include <kiln/kernel/launch.hpp>
 
@@ -63,6 +64,19 @@ constexpr const char* text_of_epilogue(const bundle<Sinks...>&) {
   return description<Sinks...>.text();
 }
 
+/// What keeps Hopper's kernel from being compiled for these views, if the elements would suit it.
+template <class Arguments>
+constexpr const char* why_no_tensor_maps() {
+  using a = typename Arguments::a_type;
+  using b = typename Arguments::b_type;
+  if (sizeof(a) > 2 || !(std::is_same_v<a, b> || (is_fp8_v<a> && is_fp8_v<b>))) return "";
+  if (Arguments::a_major == major::none) return "; warp_specialized is out, as the type of `a` names no stride of 1";
+  if (Arguments::b_major == major::none) return "; warp_specialized is out, as the type of `b` names no stride of 1";
+  if (sizeof(a) == 1 && (Arguments::a_major != major::k || Arguments::b_major != major::k))
+    return "; warp_specialized is out, as 8-bit operands need rows of `a` and columns of `b` that run along K";
+  return "";
+}
+
 template <class Arguments>
 gemm_explanation explain(const kernel_facts& kernel, const Arguments& p, const tile_order& tiles,
                          const configuration_choice& choice, bool pinned, bool cut, const status& refused) {
@@ -91,7 +105,7 @@ gemm_explanation explain(const kernel_facts& kernel, const Arguments& p, const t
   else if (!refused.ok() && !kernel.is_hopper)
     e.reason = say({"the faster warp_specialized kernel is out (", refused.message(), ")"});
   else if (std::is_same_v<typename decltype(Arguments::a)::space, host_space>) e.reason = "the kernel of the host";
-  else e.reason = "fewest modelled cycles of the compiled kernels";
+  else e.reason = say({"fewest modelled cycles of the compiled kernels", why_no_tensor_maps<Arguments>()});
   return e;
 }
 
