@@ -149,7 +149,7 @@ TYPED_TEST(norm_quantise, agrees_with_float64_at_every_length) {
 /// By one configuration: rows that registers hold take norm and scale from one pass, but for those whose squares or
 /// products with the weight might overflow or vanish.
 template <class Config, class Q, class Test>
-void check_configuration(Test& test, std::size_t cols) {
+void check_configuration(Test& test, std::size_t cols, index_t most_blocks = 0) {
   SCOPED_TRACE(std::to_string(Config::threads) + " threads, " + std::to_string(cols) + " columns");
   using E = std::decay_t<decltype(test.executor())>;
   const std::vector<int> scales{0, 110, -110, 40, -40, 0};
@@ -167,7 +167,7 @@ void check_configuration(Test& test, std::size_t cols) {
                   {s.data(), 1, 0},
                   {rows::codes_of<Q>({}).rule}};
   ASSERT_TRUE((rows::run_pinned<Config, 8>(test.executor(), "norm", p, static_cast<index_t>(rows),
-                                           static_cast<index_t>(cols))
+                                           static_cast<index_t>(cols), most_blocks)
                    .ok()));
   expect_codes("rms_norm", q.values(), s.values(),
                rms_reference<float>(as_double(x), as_double(w), static_cast<double>(epsilon), 0));
@@ -178,6 +178,9 @@ TYPED_TEST(norm_quantise, held_rows_take_norm_and_scale_from_one_pass) {
   check_configuration<whole_chunks<one_warp>, e4m3>(*this, 520);
   check_configuration<whole_chunks<blocks_of<128, 2>>, std::int8_t>(*this, 2048);
   check_configuration<whole_chunks<blocks_of<128, 2>>, std::int8_t>(*this, 1032);
+  // Several rows a block, with the weights in shared memory, and with the next row there.
+  check_configuration<whole_chunks<blocks_of<64, 4, 1, keep::beside>>, std::int8_t>(*this, 2000, 2);
+  check_configuration<whole_chunks<blocks_of<64, 4, 1, keep::next_row>>, e4m3>(*this, 2048, 2);
 }
 
 /// `norm(y)` makes the float32 norm, which quantise_rows makes codes of; `fused(q, scales)` makes them at once.

@@ -20,6 +20,10 @@ struct rows_of_one {
   void each_operand(F f) const {
     f(x);
   }
+  template <class F>
+  KILN_FN static constexpr void each_input(lines& l, F f) {
+    f(l);
+  }
   KILN_FN lines at(index_t r) const { return x.at(r); }
   template <int Width>
   KILN_FN static void load(const lines& l, index_t c, int n, chunk<held, Width>& to) {
@@ -51,6 +55,10 @@ struct rows_of_sum {
   template <class F>
   void each_operand(F f) const {
     f(x), f(residual), f(sum);
+  }
+  template <class F>
+  KILN_FN static constexpr void each_input(lines& l, F f) {
+    f(l.x), f(l.residual);
   }
   KILN_FN lines at(index_t r) const { return {x.at(r), residual.at(r), sum.at(r)}; }
   template <int Width>
@@ -184,7 +192,7 @@ struct norm_quantise_program {
   using lead = typename Source::lead;
   static constexpr bool computed = !std::is_const_v<Scale>;
   static constexpr int phases = Norm::phases + (computed ? 2 : 1);
-  static constexpr bool few_registers = true, much_beside = true;
+  static constexpr bool few_registers = true, much_beside = true, rows_are_lines = true;
   static constexpr bool more_in_hand = true;  ///< weights meet a scale as well
   static constexpr int threads_at_once = Source::threads_at_once;
   struct lines {
@@ -207,6 +215,10 @@ struct norm_quantise_program {
   template <int Width>
   KILN_FN void load(const lines& l, index_t c, int n, chunk<held, Width>& to) const {
     Source::load(l.source, c, n, to);
+  }
+  template <class F>
+  KILN_FN static constexpr void each_input(lines& l, F f) {
+    Source::each_input(l.source, f);
   }
   KILN_FN static float value(held v) { return static_cast<float>(v); }
 
