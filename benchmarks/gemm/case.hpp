@@ -51,6 +51,7 @@ class one_case {
 };
 
 void register_plain();
+void register_few_tiles();
 void register_quantised();
 void register_fused();
 void register_ragged();

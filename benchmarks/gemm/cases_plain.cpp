@@ -1,4 +1,4 @@
-// 16-bit operands and outputs: the projections of GLM-4-9B, and squares.
+// 16-bit operands and outputs: the projections of GLM-4-9B, squares, and problems of few tiles.
 #include <benchmarks/gemm/case.hpp>
 
 namespace bench {
@@ -25,6 +25,22 @@ void register_plain() {
       register_case(group + "square/" + std::to_string(edge),
                     [=](benchmark::State& s) { plain_case(s, type, edge, edge, edge); });
   }
+}
+
+void register_few_tiles() {
+  const auto add = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    register_case("few_tiles/" + std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k),
+                  [=](benchmark::State& s) { plain_case(s, element::bf16, m, n, k); });
+  };
+  for (const std::int64_t m : {16, 64, 128})
+    for (const projection& w : glm_projections) add(m, w.n, w.k);
+  add(256, 256, 65536);
+  add(512, 512, 16384);
+  add(256, 1024, 8192);
+  add(384, 384, 4096);
+  add(1024, 1024, 8192);
+  add(1152, 1152, 8192);
+  add(640, 4096, 4096);
 }
 
 }  // namespace bench

@@ -10,6 +10,7 @@ namespace {
 void register_cases() {
   bench::register_sm80();  // the one group of which a rate is asked, not a ratio: it finds the card at rest
   bench::register_plain();
+  bench::register_few_tiles();
   bench::register_quantised();
   bench::register_fused();
   bench::register_ragged();

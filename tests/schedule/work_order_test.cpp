@@ -138,6 +138,27 @@ TEST(work_order, too_many_steps_to_count_are_not_cut) {
   EXPECT_EQ(make_work_order(row_of(200), 132, 1u << 25, true).streamed, 0u);
 }
 
+// Neighbouring workers, which are a cluster, have the parts of one tile, each one of about the same length.
+TEST(work_order, joined_tiles_have_a_part_of_each_block) {
+  for (const std::uint32_t together : {2u, 3u, 5u, 6u, 8u})
+    for (const std::uint32_t tiles : {1u, 2u, 7u, 30u})
+      for (const std::uint32_t steps : {8u, 9u, 61u}) {
+        const work_order w = make_joined_order(row_of(tiles), steps, together);
+        EXPECT_EQ(w.workers, tiles * together);
+        EXPECT_EQ(w.whole(), 0u);
+        expect_complete(w);
+        if (HasFatalFailure()) return;
+        for (std::uint32_t worker = 0; worker < w.workers; ++worker) {
+          auto place = w.begin(worker);
+          segment s{};
+          ASSERT_TRUE(w.next(place, s));
+          EXPECT_EQ(s.tile, worker / together);
+          EXPECT_GE(static_cast<std::uint32_t>(s.steps), steps / together);
+          EXPECT_FALSE(w.next(place, s));
+        }
+      }
+}
+
 // The worker that begins where one has ended takes what is next in the order: all of a shift before any of the next.
 TEST(work_order, shifts_take_the_tiles_in_order) {
   for (const std::uint32_t workers : {1u, 3u, 66u})

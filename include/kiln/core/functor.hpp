@@ -39,17 +39,26 @@ KILN_DEVICE decltype(auto) functor_must_be_marked_KILN_FN(const F& f, X&&... x) 
   return f(static_cast<X&&>(x)...);
 }
 
+#endif
+
+/// f(x...), of a functor that may not be marked.
+template <class F, class... X>
+KILN_FN decltype(auto) call(const F& f, X&&... x) {
+#if defined(__CUDA_ARCH__)
+  return functor_must_be_marked_KILN_FN(f, static_cast<X&&>(x)...);
+#else
+  return f(static_cast<X&&>(x)...);
+#endif
+}
+
+#if defined(__CUDACC__)
 template <class F>
 struct functor_on_device {
   F f;
   template <class... X>
     requires std::is_invocable_v<const F&, X...>
   KILN_FN std::invoke_result_t<const F&, X...> operator()(X&&... x) const {
-#if defined(__CUDA_ARCH__)
-    return functor_must_be_marked_KILN_FN(f, static_cast<X&&>(x)...);
-#else
-    return f(static_cast<X&&>(x)...);
-#endif
+    return call(f, static_cast<X&&>(x)...);
   }
 };
 #endif

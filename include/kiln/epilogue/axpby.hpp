@@ -26,7 +26,7 @@ struct axpby_node : node {
 
   template <int N, class A, int C>
   KILN_FN vec<value<A>, N> eval(const accumulators<A, C, N>& from, const place& at) const {
-    const auto product = x.template eval<N>(from, at);
+    const auto product = detail::eval<N>(x, from, at);
     vec<value<A>, N> r;
     KILN_UNROLL
     for (int i = 0; i < N; ++i) r[i] = detail::as<value<A>>(detail::times{}(alpha, product[i]));

@@ -68,11 +68,7 @@ struct functor_op {
       return 0.0f;  // runs_in keeps it from the host
 #endif
     } else if constexpr (std::is_invocable_v<const F&, X...>) {
-#if defined(__CUDA_ARCH__)
-      return functor_must_be_marked_KILN_FN(f, x...);
-#else
-      return f(x...);
-#endif
+      return kiln::detail::call(f, x...);
     } else {
       return 0.0f;  // `mistakes` tells
     }

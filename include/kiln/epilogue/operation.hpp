@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <kiln/core/bundle.hpp>
+#include <kiln/core/functor.hpp>
 #include <kiln/epilogue/leaves.hpp>
 
 namespace kiln {
@@ -96,12 +97,12 @@ struct operation : node {
   template <class A, int N, int C, class First, class Second, class... Rest, class... Done>
   KILN_FN vec<value<A>, N> with_values(const accumulators<A, C, N>& from, const place& at,
                                        const bundle<First, Second, Rest...>& todo, const Done&... done) const {
-    return with_values<A>(from, at, todo.rest, done..., todo.first.template eval<N>(from, at));
+    return with_values<A>(from, at, todo.rest, done..., detail::eval<N>(todo.first, from, at));
   }
   template <class A, int N, int C, class Last, class... Done>
   KILN_FN vec<value<A>, N> with_values(const accumulators<A, C, N>& from, const place& at, const bundle<Last>& todo,
                                        const Done&... done) const {
-    return applied<A, N>(at, done..., todo.first.template eval<N>(from, at));
+    return applied<A, N>(at, done..., detail::eval<N>(todo.first, from, at));
   }
   template <class A, int N, class... V>
   KILN_FN vec<value<A>, N> applied([[maybe_unused]] const place& at, const V&... values) const {
@@ -109,9 +110,9 @@ struct operation : node {
     KILN_UNROLL
     for (int i = 0; i < N; ++i) {
       if constexpr (Op::template wants_coord<typename E::template value<A>...>)
-        r[i] = static_cast<value<A>>(op(values[i]..., coord{at.row, at.col + i}));
+        r[i] = static_cast<value<A>>(detail::call(op, values[i]..., coord{at.row, at.col + i}));
       else
-        r[i] = static_cast<value<A>>(op(values[i]...));
+        r[i] = static_cast<value<A>>(detail::call(op, values[i]...));
     }
     return r;
   }

@@ -66,6 +66,25 @@ struct node {
   void each_tensor(F&&) const {}
 };
 
+namespace detail {
+#if defined(__CUDACC__)
+/// nvcc's message about a node that is not marked has this function's name (core/functor.hpp).
+template <int N, class Node, class From>
+KILN_DEVICE auto eval_must_be_marked_KILN_FN(const Node& node, const From& from, const place& at) {
+  return node.template eval<N>(from, at);
+}
+#endif
+/// The values of a node, whose `eval` may not be marked.
+template <int N, class Node, class From>
+KILN_FN auto eval(const Node& node, const From& from, const place& at) {
+#if defined(__CUDA_ARCH__)
+  return eval_must_be_marked_KILN_FN<N>(node, from, at);
+#else
+  return node.template eval<N>(from, at);
+#endif
+}
+}  // namespace detail
+
 template <class T>
 inline constexpr bool is_node_v = std::is_base_of_v<node, std::remove_cvref_t<T>>;
 

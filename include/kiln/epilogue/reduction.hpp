@@ -26,7 +26,7 @@ struct reduction_sink : sink {
   template <int N, class A, int C>
   KILN_FN vec<partial<A>, N> values(const accumulators<A, C, N>& from, const place& at) const {
     static_assert(detail::sound_sink<A, C, typename View::space, reduction_sink>::value);
-    auto x = expr.template eval<N>(from, at);
+    auto x = detail::eval<N>(expr, from, at);
     if constexpr (Op == reduction::amax) {
       KILN_UNROLL
       for (int i = 0; i < N; ++i) x[i] = magnitude(x[i]);

@@ -15,7 +15,7 @@ struct store_sink : sink {
   template <int N, class A, int C>
   KILN_FN vec<element, N> values(const accumulators<A, C, N>& from, const place& at) const {
     static_assert(detail::sound_sink<A, C, typename View::space, store_sink>::value);
-    return detail::narrow<element>(expr.template eval<N>(from, at));
+    return detail::narrow<element>(detail::eval<N>(expr, from, at));
   }
   /// Writes them: in vectors where the address allows, nothing beyond `count`.
   template <int N>

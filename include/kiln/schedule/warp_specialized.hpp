@@ -4,17 +4,19 @@
 /// nowhere else.
 ///
 /// A program for this schedule has `slot`, `scratch`, `state<Group>` with accumulators `acc`, `groups`, how many of
-/// them share a tile (`sharers`), the blocks of a cluster (`cluster_m` x `cluster_n`; those in one line of either axis
-/// share loads), whether sums are promoted after each slot (`promotes`, `promotes_in_turn`) and
+/// them share a tile (`sharers`), how often the blocks of a tile may meet (`join_levels`), the blocks of a cluster
+/// (`cluster_m` x `cluster_n`; those in one line of either axis share loads), whether sums are promoted after each slot
+/// (`promotes`, `promotes_in_turn`) and
 ///     bytes_of(p, tile, rank), maps_of(p, tile, rank), load<Whole>(thread, p, maps, tile, step, slot, full, rank),
 ///     prefetch(thread, p, tile, step, rank), multiply(group, number, slot, acc, add), settle(acc) after a wait,
-///     finish(group, p, work, segment, tile, state, scratch, flag, rank), end(group);
+///     finish(group, number, p, work, segment, tile, state, shared, scratch, flag, rank), end(group);
 /// to promote
 ///     clear(group, state), promote<Block>(group, state, acc);
 /// and in turn `blocks`, `partial<Group>` and
 ///     multiply_blocks<First, Count>(group, number, slot, acc, add).
 /// `Where` is a parameter so that the host runs the same roles (arch/host/roles.hpp).
 #include <kiln/arch/sm90.hpp>
+#include <kiln/schedule/split.hpp>
 #include <kiln/schedule/work_order.hpp>
 #include <utility>
 
@@ -33,6 +35,7 @@ struct warp_specialized_schedule {
     typename Program::scratch scratch[groups];
     sm90::barrier full[Slots], empty[Slots];
     std::uint32_t flag[groups];  ///< of the program's own use, one word a group
+    [[no_unique_address]] meeting<Program::join_levels, Program::sharers> joint;
   };
 
   template <class Where>
@@ -45,6 +48,7 @@ struct warp_specialized_schedule {
       sm90::init(thread, memory.full[s], 1);
       sm90::init(thread, memory.empty[s], Program::sharers * (cluster_m + cluster_n - 1));
     }
+    memory.joint.init(thread);
   }
 
   /// The loader: waits for a slot to be empty everywhere it writes to, announces the bytes, starts the copies. A whole
@@ -133,7 +137,8 @@ struct warp_specialized_schedule {
                          std::make_integer_sequence<int, Program::blocks>{});
       else if constexpr (Program::promotes) multiply_promoted(group, number, s.steps, at, memory, state, rank, issued);
       else multiply(group, number, s.steps, at, memory, state, rank, issued);
-      Program::finish(group, p, work, s, tile, state, memory.scratch[number], memory.flag[number], rank);
+      Program::finish(group, number, p, work, s, tile, state, memory, memory.scratch[number], memory.flag[number],
+                      rank);
       if constexpr (in_turn) leave_to_others(groups - 1);
     }
     Program::end(group);

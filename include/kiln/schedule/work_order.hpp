@@ -8,6 +8,9 @@
 /// two workers or more are there for each tile left over, each tile is cut into up to four equal parts: the parts of
 /// neighbouring tiles are then at the same place of K at the same time, and share operands in the L2.
 ///
+/// If all tiles are few, each may have as many parts as a cluster has blocks, one each: those are there at the same
+/// time and can send each other their sums.
+///
 /// Over many waves workers drift apart, and those that are alone at their place of K read from beyond the L2 what the
 /// others shared, which sets them back further. So workers may come in shifts: each stays for some tiles, and where one
 /// has ended another begins, with tiles of the next shift. Who begins when does not change what anyone computes.
@@ -38,6 +41,7 @@ struct work_order {
   std::uint32_t cutters;    ///< the first so many workers have equal shares of the streamed tiles
   std::uint32_t resident;   ///< workers that run at one time: all, or those of a shift
   std::uint32_t stay;       ///< whole tiles of a worker of a shift; 0: there are no shifts
+  std::uint32_t together = 1;  ///< neighbouring workers that are a cluster and have the parts of one tile
 
   /// Worker that has step `x` of the ribbon of all streamed tiles.
   KILN_FN constexpr std::uint32_t owner_of(std::uint32_t x) const {
@@ -112,6 +116,13 @@ constexpr work_order make_work_order(const tile_order& tiles, std::uint32_t work
   const std::uint64_t enough = static_cast<std::uint64_t>(count) * steps / fewest;
   const std::uint32_t used = enough < workers ? max_of(count, static_cast<std::uint32_t>(enough)) : workers;
   return order(used, used == count ? 0 : count, used);
+}
+
+/// Each tile in `together` equal parts, of neighbouring workers; at least as many steps. There are fewer than 2^32
+/// parts, and steps of all tiles.
+constexpr work_order make_joined_order(const tile_order& tiles, std::uint32_t steps, std::uint32_t together) {
+  const std::uint32_t count = tiles.count(), parts = count * together;
+  return {tiles, parts, steps, count, parts, parts, 0, together};
 }
 
 /// Work in shifts of `workers` that run at one time, of which each takes `stay` whole tiles, at least 1. There are

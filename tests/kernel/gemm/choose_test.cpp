@@ -104,6 +104,28 @@ TEST(gemm_choice, extents_beyond_any_count_are_judged_without_overflow) {
   }
 }
 
+// Of few tiles each goes to as many blocks as fill the GPU, no more, none with fewer than four steps.
+TEST(gemm_choice, blocks_have_few_tiles_together) {
+  constexpr configuration_facts joins[] = {{64, 128, 64, 1, 1, 1, 1500, 500, true, 128, 8}};
+  constexpr bool one[] = {true};
+  const auto together = [&](index_t m, index_t n, index_t k, int multiprocessors = units) {
+    const auto c = choose_configuration({m, n, k, 1}, joins, multiprocessors, one);
+    EXPECT_FALSE(c.stream && c.together > 1);
+    return c.together;
+  };
+  EXPECT_EQ(together(16, 4608, 4096), 3);  // 36 tiles: 39 clusters of three run at one time
+  EXPECT_GT(together(384, 384, 4096), 2);
+  EXPECT_EQ(together(256, 256, 65536), 6);
+  EXPECT_EQ(together(4096, 4096, 4096), 1);
+  EXPECT_EQ(together(64, 128, 7 * 64), 1);
+  EXPECT_EQ(together(64, 128, 65536, 1), 1);
+  for (const int n : {2, 3, 4, 5, 6}) {
+    EXPECT_LE(clusters_at_once(units, n) * n, units) << n;
+    EXPECT_GE(clusters_at_once(units, n) * (n + 1), units - 20) << n;
+    EXPECT_GE(clusters_at_once(1, n), 1);
+  }
+}
+
 TEST(gemm_choice, k_of_zero_is_not_cut) { EXPECT_FALSE(chosen(512, 512, 0).stream); }
 
 /// Whatever the extents, something usable is chosen, and nothing else would take fewer modelled cycles.

@@ -58,6 +58,26 @@ KILN_FN void arrive_at([[maybe_unused]] scope<Where, Threads> all, barrier& b, i
   }
 }
 
+/// As `arrive_at`, where what a thread stored in the shared memory of block `cta` (remote.hpp) is to be seen by those
+/// who wait there with `wait_for_blocks`, and what it had read in its own may be overwritten by them.
+KILN_HOST_CALLS template <class Where, int Threads>
+KILN_FN void hand_over_at([[maybe_unused]] scope<Where, Threads> all, barrier& b, int cta) {
+  if constexpr (scope<Where, Threads>::host) {
+    arrive_at(all, b, cta);
+  } else {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile(
+        "{\n"
+        ".reg .b32 there;\n"
+        "mapa.shared::cluster.u32 there, %0, %1;\n"
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n"
+        "}" ::"r"(shared_address(&b)),
+        "r"(cta)
+        : "memory");
+#endif
+  }
+}
+
 /// Adds to the bytes that the current phase waits for, then arrives once. Before the copies are issued, or the phase
 /// may end without them.
 KILN_HOST_CALLS template <class Where>
@@ -73,27 +93,52 @@ KILN_FN void arrive_expect_bytes([[maybe_unused]] scope<Where, 1> thread, barrie
   }
 }
 
-/// All threads of the scope wait until the phase of this parity has completed. On a fresh barrier parity 1 has: a
-/// producer waits with the opposite parity first. Acquire.
-KILN_HOST_CALLS template <class Where, int Threads>
-KILN_FN void wait([[maybe_unused]] scope<Where, Threads> all, barrier& b, int parity) {
+namespace detail {
+KILN_HOST_CALLS template <bool OfCluster, class Where, int Threads>
+KILN_FN void wait_for_phase([[maybe_unused]] scope<Where, Threads> all, barrier& b, int parity) {
   if constexpr (scope<Where, Threads>::host) {
     twin::sm().barrier_wait(&b.word, parity, all.first, Threads);
   } else {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile(
-        "{\n"
-        ".reg .pred done;\n"
-        "again:\n"
-        "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-        "@done bra over;\n"
-        "bra again;\n"
-        "over:\n"
-        "}" ::"r"(shared_address(&b)),
-        "r"(parity)
-        : "memory");
+    if constexpr (OfCluster)
+      asm volatile(
+          "{\n"
+          ".reg .pred done;\n"
+          "again:\n"
+          "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+          "@done bra over;\n"
+          "bra again;\n"
+          "over:\n"
+          "}" ::"r"(shared_address(&b)),
+          "r"(parity)
+          : "memory");
+    else
+      asm volatile(
+          "{\n"
+          ".reg .pred done;\n"
+          "again:\n"
+          "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+          "@done bra over;\n"
+          "bra again;\n"
+          "over:\n"
+          "}" ::"r"(shared_address(&b)),
+          "r"(parity)
+          : "memory");
 #endif
   }
+}
+}  // namespace detail
+
+/// All threads of the scope wait until the phase of this parity has completed. On a fresh barrier parity 1 has: a
+/// producer waits with the opposite parity first. Acquire, from threads of this block and asynchronous copies.
+KILN_HOST_CALLS template <class Where, int Threads>
+KILN_FN void wait(scope<Where, Threads> all, barrier& b, int parity) {
+  detail::wait_for_phase<false>(all, b, parity);
+}
+/// The same, where threads of other blocks arrive with `hand_over_at`.
+KILN_HOST_CALLS template <class Where, int Threads>
+KILN_FN void wait_for_blocks(scope<Where, Threads> all, barrier& b, int parity) {
+  detail::wait_for_phase<true>(all, b, parity);
 }
 
 /// Position in a ring of Slots barriers: which slot, and the parity of its phase.

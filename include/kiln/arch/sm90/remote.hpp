@@ -28,4 +28,18 @@ KILN_FN void store_at([[maybe_unused]] Group group, [[maybe_unused]] int t, Vec*
   }
 }
 
+/// The place in block `cta` of the cluster that `p` is in this one, for loads and stores of any kind.
+template <class T>
+KILN_FN T* in_block([[maybe_unused]] T* p, [[maybe_unused]] int cta) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  T* there;
+  asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(p), "r"(cta));
+  return there;
+#elif defined(__CUDA_ARCH__)
+  return p;
+#else
+  return static_cast<T*>(twin::sm().in_cta(p, cta));
+#endif
+}
+
 }  // namespace kiln::sm90

@@ -19,6 +19,7 @@ struct configuration_facts {
   double overhead;             ///< cycles of a tile outside the steady state
   bool streams;                ///< can cut tiles along K (work_order.hpp)
   int k_bytes;                 ///< of tile_k elements of an operand
+  int most_together = 1;       ///< blocks that can have a tile together, in a cluster made at the launch
 };
 
 struct gemm_extents {
@@ -29,6 +30,7 @@ struct gemm_extents {
 struct configuration_choice {
   int number = -1;      ///< in the list; -1: none is usable
   bool stream = false;  ///< cut the tiles that do not fill a wave
+  int together = 1;     ///< blocks of a cluster that have a tile together
   double cycles = 0;
 };
 
@@ -44,12 +46,15 @@ constexpr index_t tiles_of(const gemm_extents& e, const configuration_facts& c) 
 
 /// Cycles of one step of a block's tile: its multiply-adds, or its operands' way from the L2, of which a cluster's
 /// blocks share out what they share. Measured on an H200: tiles of 128 x 64 come with 56 bytes a cycle, and so do,
-/// within a tenth, wider ones whose rows are off lines, both lines counted.
-constexpr double step_cycles(const gemm_extents& e, const configuration_facts& c) {
-  constexpr double bytes_of_cycle = 56;
+/// within a tenth, wider ones whose rows are off lines, both lines counted. Rows of the larger operand, which come to
+/// the L2 meanwhile, cost more: 256 x 4096 x 4096 took 4 % longer by tiles of 64 x 128. `dearer`: by how much more
+/// bytes cost.
+constexpr double step_cycles(const gemm_extents& e, const configuration_facts& c, double dearer = 1) {
+  constexpr double bytes_of_cycle = 56, larger = 0.2;
+  const double m = static_cast<double>(e.m), n = static_cast<double>(e.n), of_a = 1 - larger / 2 + larger * m / (m + n),
+               rows = c.tile_m * e.a_lines * of_a + c.tile_n * c.products * e.b_lines * (2 - of_a);
   return max_of(static_cast<double>(c.tile_m) / c.cluster * c.tile_n * c.products * c.tile_k / c.rate,
-                static_cast<double>(c.tile_m * e.a_lines + c.tile_n * c.products * e.b_lines) * c.k_bytes / c.cluster /
-                    bytes_of_cycle);
+                rows * c.k_bytes / c.cluster / bytes_of_cycle * dearer);
 }
 
 /// Cycles of a tile's steps.
@@ -94,18 +99,56 @@ constexpr double streamed_cycles(const gemm_extents& e, const configuration_fact
          split_cycles(c) * (1 + parts) / 2 + counting;
 }
 
-/// The configuration with the fewest modelled cycles among the usable ones; the first of equals.
+/// Clusters of so many blocks, each of a whole multiprocessor, that run at one time: those of an H200's 132
+/// multiprocessors, as the runtime tells, since parts of a GPU are not multiples of a cluster.
+constexpr index_t clusters_at_once(int multiprocessors, int blocks) {
+  constexpr int of_132[] = {0, 132, 66, 39, 30, 22, 17};
+  return max_of<index_t>(index_t{multiprocessors} * of_132[blocks] / 132, 1);
+}
+
+/// Tiles that `together` blocks of a cluster have together, each a part of K. Fitted to times of 17 problems on an
+/// H200: such blocks share less in the L2, clusters begin later than blocks, and sums travel at each halving.
+constexpr double joined_cycles(const gemm_extents& e, const configuration_facts& c, int multiprocessors, int together) {
+  constexpr double shared_less = 1.4, beginning = 6000, bytes_of_cycle = 40;
+  const double halving = 1500 + 4.0 * c.tile_m * c.tile_n * c.products / bytes_of_cycle;
+  const index_t steps = ceil_div(ceil_div<index_t>(e.k, c.tile_k), index_t{together}),
+                waves = ceil_div(tiles_of(e, c), clusters_at_once(multiprocessors, together));
+  int halvings = 0;
+  for (int left = together; left > 1; left = (left + 1) / 2) ++halvings;
+  const double part = static_cast<double>(steps) * step_cycles(e, c, shared_less);
+  return static_cast<double>(waves) * (part + c.overhead + beginning) + halvings * halving;
+}
+
+/// How many blocks may have a tile together: at least four steps each, of tiles that are few. More than six were no
+/// faster.
+constexpr int most_together(const gemm_extents& e, const configuration_facts& c, int multiprocessors) {
+  const index_t steps = ceil_div<index_t>(e.k, c.tile_k), tiles = tiles_of(e, c);
+  if (tiles > multiprocessors || saturated_product(tiles, steps) > 0x7fffffff) return 1;
+  return static_cast<int>(min_of<index_t>(min_of(min_of(c.most_together, multiprocessors), 6), steps / 4));
+}
+
+/// The configuration with the fewest modelled cycles among the usable ones; the first of equals. Where all tiles are
+/// few and one of them can share them out to clusters, they do not go through the workspace, which took up to 1.6 times
+/// as long on an H200.
 template <class Facts, int Count>
 constexpr configuration_choice choose_configuration(const gemm_extents& e, const Facts (&list)[Count],
                                                     int multiprocessors, const bool (&usable)[Count]) {
   configuration_choice best;
+  bool any_joins = false;
+  for (int i = 0; i < Count; ++i)
+    any_joins = any_joins || (usable[i] && most_together(e, list[i], multiprocessors) > 1);
   for (int i = 0; i < Count; ++i) {
     if (!usable[i]) continue;
     const double plain = plain_cycles(e, list[i], multiprocessors);
-    if (best.number < 0 || plain < best.cycles) best = {i, false, plain};
+    if (best.number < 0 || plain < best.cycles) best = {i, false, 1, plain};
     if (!list[i].streams || e.k <= 0) continue;
+    const bool few = tiles_of(e, list[i]) <= multiprocessors / list[i].cluster;
     const double streamed = streamed_cycles(e, list[i], multiprocessors);
-    if (streamed < best.cycles) best = {i, true, streamed};
+    if (!(few && any_joins) && streamed < best.cycles) best = {i, true, 1, streamed};
+    for (int n = 2; n <= most_together(e, list[i], multiprocessors); ++n) {
+      const double joined = joined_cycles(e, list[i], multiprocessors, n);
+      if (joined < best.cycles) best = {i, false, n, joined};
+    }
   }
   return best;
 }
@@ -129,7 +172,7 @@ constexpr configuration_choice choose_for_all(const gemm_extents* problems, inde
   configuration_choice best;
   for (int i = 0; i < Count; ++i) {
     const double cycles = grouped_cycles(problems, count, list[i], multiprocessors);
-    if (best.number < 0 || cycles < best.cycles) best = {i, false, cycles};
+    if (best.number < 0 || cycles < best.cycles) best = {i, false, 1, cycles};
   }
   return best;
 }

@@ -18,6 +18,7 @@ struct gemm_explanation {
   std::string reason;          ///< why this kernel; of a plan that cannot run, what is wrong
   index_t tiles = 0;             ///< of D
   bool cut = false;            ///< some tiles are cut along K if the workspace allows it
+  int together = 1;            ///< blocks of a cluster that have a tile together, each a part of K
   bool shifts = false;         ///< blocks take a few tiles each, and others follow (schedule/work_order.hpp)
   double bytes = 0;            ///< read plus written, each operand once
   double operations = 0;       ///< multiplications plus additions
@@ -32,7 +33,9 @@ struct gemm_explanation {
     std::snprintf(times, sizeof times, "; %.3g GFLOP, %.3g MB, at the GPU's peaks %.1f us", operations * 1e-9,
                   bytes * 1e-6, roofline_seconds * 1e6);
     const char* how = cut ? ", some cut along K" : shifts ? ", in shifts" : "";
-    return detail::say({schedule, ", ", tiles, tiles == 1 ? " tile" : " tiles", how, ": ", reason,
+    char parts[64] = "";
+    if (together > 1) std::snprintf(parts, sizeof parts, ", each of %d blocks along K", together);
+    return detail::say({schedule, ", ", tiles, tiles == 1 ? " tile" : " tiles", how, parts, ": ", reason,
                         roofline_seconds > 0 ? times : ""});
   }
 };

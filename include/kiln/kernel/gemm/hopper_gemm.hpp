@@ -22,7 +22,7 @@ struct hopper_gemm {
   static constexpr const char *schedule_name = Config::ping_pong ? "warp_specialized, ping-pong," : "warp_specialized",
                               *instructions_name = "sm90";
   static constexpr int cluster_m = program::cluster_m, cluster_n = program::cluster_n, cluster = program::cluster,
-                       resident = 1, threads = schedule::threads;
+                       resident = 1, threads = schedule::threads, most_together = 1 << program::join_levels;
   static constexpr int tile_m = program::tile_m * cluster_m, tile_n = program::tile_n * cluster_n;  ///< of a worker
   static constexpr int tile_k = program::tile_k;
   static constexpr int alignment = 1024;
@@ -40,7 +40,7 @@ struct hopper_gemm {
         static_cast<std::size_t>(w.streamed) * cluster * program::sharers * sizeof(std::uint32_t), 256);
   }
   static constexpr std::size_t split_bytes(const work_order& w) {
-    if (w.streamed == 0) return 0;
+    if (w.streamed == 0 || w.together > 1) return 0;
     return counter_bytes(w) + static_cast<std::size_t>(w.cutters) * 2 * cluster * program::tile_m * program::wide_n *
                                   sizeof(typename Arguments::accumulator);
   }
@@ -50,30 +50,29 @@ struct hopper_gemm {
   }
 
   static status run_on_host(const host_executor& ex, const parameters& p, const work_order& work) {
-    const twin::cluster_shape shape{cluster, threads, sizeof(shared)};
-    for (std::uint32_t worker = 0; worker < work.workers; ++worker) {
+    const auto together = static_cast<int>(work.together);
+    const twin::cluster_shape shape{cluster * together, threads, sizeof(shared)};
+    for (std::uint32_t first = 0; first < work.workers; first += work.together) {
+      const auto worker_of = [&](twin::block b) {
+        return first + (together > 1 ? static_cast<std::uint32_t>(b.cta) : 0);
+      };
       const auto memory = [](twin::block b) -> shared& { return b.template as<shared>(); };
       const auto setup = [&](twin::block b) { schedule::setup(scope<on_host, 1>{0}, memory(b)); };
-      KILN_TRY(twin::run_roles(ex, shape, setup,
-                               twin::role("loader", 0, 128,
-                                          [&](twin::block b) {
-                                            const warpgroup_scope<on_host> all{0};
-                                            schedule::load(scope<on_host, 32>{0}, p, work, worker, memory(b));
-                                            if (cluster > 1) sm90::cluster_meet(all);
-                                          }),
-                               twin::role("consumer 0", 128, 128,
-                                          [&](twin::block b) { consume_on_host({128}, p, work, worker, memory(b)); }),
-                               twin::role("consumer 1", 256, 128,
-                                          [&](twin::block b) { consume_on_host({256}, p, work, worker, memory(b)); })));
+      const auto consumer = [&](const char* name, int at) {
+        return twin::role(name, at, 128, [&, at](twin::block b) {
+          const warpgroup_scope<on_host> group{at};
+          schedule::consume(group, p, work, worker_of(b), memory(b));
+          if (cluster > 1) sm90::cluster_meet(group);
+        });
+      };
+      const auto loader = [&](twin::block b) {
+        schedule::load(scope<on_host, 32>{0}, p, work, worker_of(b), memory(b));
+        if (cluster > 1) sm90::cluster_meet(warpgroup_scope<on_host>{0});
+      };
+      KILN_TRY(twin::run_roles(ex, shape, setup, twin::role("loader", 0, 128, loader), consumer("consumer 0", 128),
+                               consumer("consumer 1", 256)));
     }
     return {};
-  }
-
- private:
-  static void consume_on_host(warpgroup_scope<on_host> group, const parameters& p, const work_order& work,
-                              std::uint32_t worker, shared& memory) {
-    schedule::consume(group, p, work, worker, memory);
-    if (cluster > 1) sm90::cluster_meet(group);
   }
 };
 
@@ -103,7 +102,7 @@ __global__ void __launch_bounds__(hopper_bound<Hopper>, 1)
       if (p.stores.usable >> i & 1u) sm90::tma_prefetch(thread, p.stores.of_sink[i]);
   });
   sm90::fence_barrier_init(block);
-  if constexpr (Hopper::cluster > 1) sm90::cluster_meet(block);
+  if (Hopper::cluster > 1 || (Hopper::most_together > 1 && work.together > 1)) sm90::cluster_meet(block);
   else sync(block);
   // The next kernel may set up while this one runs; the roles touch memory only when those before are done.
   sm90::launch_dependents();
@@ -142,7 +141,8 @@ bool has_hopper_code() {
 
 template <class Hopper>
 status launch_hopper_gemm(const device& ex, const typename Hopper::parameters& p, const work_order& work) {
-  if (work.streamed > 0) {
+  const bool counts = work.streamed > 0 && work.together == 1;
+  if (counts) {
     const cudaError_t e =
         quiet_call([&] { return cudaMemsetAsync(p.split.arrived, 0, Hopper::counter_bytes(work), ex.stream); });
     if (e != cudaSuccess) return cuda_status(e, "gemm: clearing the counters of split tiles");
@@ -152,8 +152,8 @@ status launch_hopper_gemm(const device& ex, const typename Hopper::parameters& p
                 {.grid = {static_cast<index_t>(work.workers) * Hopper::cluster, 1, 1},
                  .block = Hopper::threads,
                  .shared_bytes = Hopper::shared_bytes,
-                 .cluster = Hopper::cluster,
-                 .overlaps_previous = work.streamed == 0,
+                 .cluster = Hopper::cluster * static_cast<int>(work.together),
+                 .overlaps_previous = !counts,
                  .granted = true},
                 p, work);
 }

@@ -115,6 +115,13 @@ struct hopper_program {
   using finisher = hopper_finish<Arguments, group_m, tile_n>;
   using scratch = typename finisher::scratch;
 
+  /// Blocks without a cluster of their own may have a tile together, in clusters made at the launch (split.hpp): up to
+  /// 8, as many as any GPU takes, and as many halvings as the ring has room for sums.
+  static constexpr int join_levels = [] {
+    constexpr int of_level = sharers * blocks * registers * 128 * static_cast<int>(sizeof(accumulator));
+    return cluster > 1 ? 0 : min_of(3, Config::slot_count * slot_bytes / of_level);
+  }();
+
   static constexpr int panel = 128 / static_cast<int>(sizeof(a_type));  ///< elements of 128 bytes
   // Boxes along M, and along N for each product; the blocks of a cluster that need the same boxes share them out.
   static constexpr int a_boxes = a_k_major ? cluster_n : tile_m / panel;
@@ -265,11 +272,18 @@ struct hopper_program {
   }
 
   /// After a segment: with the sums of the tile's other parts, from this block's sums to D.
-  template <class Group>
-  KILN_FN static void finish(Group group, const parameters& p, const work_order& work, const segment& s,
-                             const tile_index& t, state<Group>& st, scratch& memory, std::uint32_t& flag, int rank) {
+  /// `number` is the group's in a form that the compiler knows to be the same in all its lanes: where parts met by the
+  /// other form, the addresses of all products were in ordinary registers.
+  template <class Group, class Shared>
+  KILN_FN static void finish(Group group, int number, const parameters& p, const work_order& work, const segment& s,
+                             const tile_index& t, state<Group>& st, Shared& shared, scratch& memory,
+                             std::uint32_t& flag, int rank) {
     const int name = group.number(), share = share_of(group);
-    if (s.tile >= work.whole() && !add_parts(group, p, work, s, st.acc, flag, name, rank)) return;
+    if (join_levels > 0 && work.together > 1) {
+      if (!join_parts(group, ping_pong ? 0 : number, work, st.acc, shared)) return;
+    } else if (s.tile >= work.whole() && !add_parts(group, p, work, s, st.acc, flag, name, rank)) {
+      return;
+    }
     const coord tile = tile_of(t, rank);
     finisher::run(group, p.arguments, p.stores, t.batch, first_of(tile, share), tile.col * finisher::row_parts_of_tile,
                   (tile.row * sharers + share) * finisher::column_parts_of_group, st.acc, st.parity, memory, name);
@@ -333,6 +347,16 @@ struct hopper_program {
   /// The first element of what a group finishes of it.
   KILN_FN static coord first_of(coord tile, int share) {
     return {tile.row * tile_m + share * group_m, tile.col * tile_n};
+  }
+
+  /// Of a tile that the blocks of a cluster have together: whether this one has all sums now. Each has one part and no
+  /// other tile, so its slots are free.
+  template <class Group, class Sums, class Shared>
+  KILN_FN static bool join_parts(Group group, int share, const work_order& work, Sums& total, Shared& memory) {
+    if constexpr (join_levels > 0)
+      return join_sums(group, share, sm90::cluster_rank(group), static_cast<int>(work.together), memory.joint,
+                       reinterpret_cast<accumulator*>(memory.ring), total);
+    return true;
   }
 
   /// Of a tile that may be in parts: leaves this one's sums in the workspace, or, for the last to come, adds up those

@@ -31,7 +31,8 @@ constexpr kernel_facts facts_of() {
   constexpr int elements = 2 / static_cast<int>(sizeof(typename Arguments::a_type));
   return {{Kernel::tile_m, Kernel::tile_n, Kernel::tile_k, Kernel::cluster, Arguments::products, Entry::resident,
            static_cast<double>(Entry::rate * (elements > 1 ? elements : 1)), static_cast<double>(Entry::overhead),
-           Kernel::is_hopper, Kernel::tile_k * static_cast<int>(sizeof(typename Arguments::a_type))},
+           Kernel::is_hopper, Kernel::tile_k * static_cast<int>(sizeof(typename Arguments::a_type)),
+           Kernel::most_together},
           name_of_kernel<Kernel>.text(),
           Kernel::is_hopper,
           Kernel::resident,

@@ -43,6 +43,7 @@ class gemm_plan {
     if (!state_.ok() || nothing_to_do()) return e;
     e = detail::explain(chosen(), arguments_, whole_.tiles, choice_, pinned, split_bytes_ > 0, refused_);
     e.shifts = whole_.stay > 0;
+    e.together = choice_.together;
     return e;
   }
 
@@ -169,8 +170,10 @@ class gemm_plan {
     reduction_bytes_ = detail::partial_bytes(arguments_, parts_);
     const auto steps = static_cast<std::uint32_t>(max_of<index_t>(ceil_div<index_t>(arguments_.k, kernel.tile_k), 1));
     const std::uint32_t stay = may_shift && kernel.is_hopper ? best_stay(grid, tiles.band, batch) : 0;
-    whole_ = stay > 0 ? make_shifts(tiles, workers, steps, stay) : make_work_order(tiles, workers, steps, false);
-    streamed_ = stay > 0 ? whole_ : make_work_order(tiles, workers, steps, choice_.stream);
+    if (choice_.together > 1) whole_ = make_joined_order(tiles, steps, static_cast<std::uint32_t>(choice_.together));
+    else if (stay > 0) whole_ = make_shifts(tiles, workers, steps, stay);
+    else whole_ = make_work_order(tiles, workers, steps, false);
+    streamed_ = choice_.stream && stay == 0 ? make_work_order(tiles, workers, steps, true) : whole_;
     if constexpr (may_be_hopper) {
       hopper_.arguments = arguments_;
       KILN_TRY(refusal(choice_.number, hopper_));

@@ -16,7 +16,7 @@ struct ring_gemm {
   using schedule = ring_schedule<program, Config::slot_count>;
   using shared = typename schedule::shared;
   static constexpr bool is_hopper = false;
-  static constexpr int slot_count = Config::slot_count;
+  static constexpr int slot_count = Config::slot_count, most_together = 1;
   static constexpr const char* schedule_name = slot_count == 1 ? "serial" : "multistage";
   static constexpr const char* instructions_name =
       std::is_same_v<typename Config::instruction_set, instructions::simt> ? "simt" : "sm80";

@@ -96,8 +96,9 @@ constexpr auto hopper_configurations() {
     using large =
         table<entry<config<tile<128, 128, k>, stages<6>, cluster<1, 2>, ping_pong, warp_specialized>, 1, 1670, 300>,
               entry<config<tile<128, 256, k>, stages<4>, cluster<2>, warp_specialized>, 1, 1670, 4500>>;
-    // For few rows or tiles.
-    using narrow = table<entry<config<tile<128, 64, k>, stages<8>, warp_specialized>, 1, 1250, 500>>;
+    // For few rows or tiles: up to 64 rows, and more.
+    using narrow = table<entry<config<tile<64, 128, k>, stages<8>, ping_pong, warp_specialized>, 1, 1500, 500>,
+                         entry<config<tile<128, 64, k>, stages<8>, warp_specialized>, 1, 1250, 500>>;
     // Columns that fill the waves of 132 multiprocessors where 128 do not: of 4608 x 4096, say. Two groups on one tile
     // are faster for one wave alone. A box of B that runs along N holds 64 columns.
     using odd_waves = table<entry<config<tile<128, 144, k>, stages<5>, sharing, warp_specialized>, 1, 1670,
