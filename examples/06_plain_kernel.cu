@@ -28,7 +28,8 @@ __global__ void __launch_bounds__(threads) gathered_product(matrix<const bf16, d
     for (int piece = threadIdx.x; piece < tile_size * 8; piece += threads) {  // of 16 bytes
       const int r = piece / 8, col = piece % 8 * 8, left = depth - k - col;
       const int bytes = left <= 0 ? 0 : left < 8 ? 2 * left : 16;  // what is outside becomes zero and is not read
-      const bool in_a = bytes > 0 && first_row + r<m, in_w = bytes> 0 && first_col + r < n;
+      const bool in_a = bytes > 0 && first_row + r < m;
+      const bool in_w = bytes > 0 && first_col + r < n;
       sm80::cp_async<16>(block, threadIdx.x, a_tile.address(r, col), in_a ? &a(rows[first_row + r], k + col) : a.data,
                          in_a ? bytes : 0);
       sm80::cp_async<16>(block, threadIdx.x, w_tile.address(r, col), in_w ? &w(first_col + r, k + col) : w.data,

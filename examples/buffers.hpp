@@ -82,7 +82,7 @@ constexpr float small_integer(int i, int seed) {
   return static_cast<float>(static_cast<int>(x % 7u) - 3);
 }
 
-/// Prints `text` of a failed call and ends the program.
+/// Prints the message of a failed call and ends the program.
 inline void require(const kiln::status& s) {
   if (s.ok()) return;
   std::printf("%s\n", s.message().c_str());

@@ -209,12 +209,13 @@ template <class T, class Executor>
 void forward<T, Executor>::head() {
   using namespace kiln;
   auto n = rows_of(n_, c_.hidden);
-  launch_trace::step("head, largest");
   if (rows_wanted_ != rows_) {
+    launch_trace::step("last rows");
     const auto last = last_.view(rows_wanted_, c_.hidden);
     embedding(ex_, wanted_.view(rows_wanted_), n, last).or_throw();
     n = last;
   }
+  launch_trace::step("head, largest");
   multiply(n, transposed(w_.head().view(c_.vocabulary, c_.hidden)),
            store(logits_.view(rows_wanted_, c_.vocabulary), acc),
            reduce_rows<reduction::amax>(largest_.view(rows_wanted_), acc));

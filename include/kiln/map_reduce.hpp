@@ -123,7 +123,8 @@ status reduce(const Executor& ex, const View& view, const Result& result, const 
         return fail(errc::workspace_too_small, "reduce: the executor's workspace has ", given, " bytes, needs ", needed,
                     " (reduce_workspace_size)");
       if (!Executor::on_host && needed > 0 && !is_aligned(scratch.data, 256))
-        return fail(errc::bad_alignment, "reduce: the executor's workspace is not aligned to 256 bytes");
+        return fail(errc::bad_alignment, "reduce: the executor's workspace is at an address that is ",
+                    reinterpret_cast<std::uintptr_t>(scratch.data) % 256, " bytes past a multiple of 256, needs 0");
       if (!Executor::on_host && needed > 0) {
         const auto used = view_of_bytes<S>(scratch.data, needed);
         KILN_TRY(check_apart("reduce", "the executor's workspace", plain(used), "the result", plain(result)));

@@ -44,7 +44,7 @@ struct quantise_options {
   one_of<overflow> beyond = overflow::saturate;  ///< of 8-bit floats; to_nan: e4m3 NaN, e5m2 infinity
 };
 
-/// Scales that are there already: `quantise_rows(ex, x, q, given(scales))`.
+/// Scales that are there already: `quantise(ex, x, q, given(per_row_scales(s)))`.
 template <class View>
 struct given_scales {
   View view;

@@ -3,6 +3,7 @@
 
 #if __cplusplus < 202002L
 #error "Kiln needs C++20: compile with -std=c++20"
+#include "stop-here"  // there is none: a compiler that goes on behind an error ends here, and not 1,000 lines later
 #endif
 
 #define KILN_VERSION_MAJOR 0

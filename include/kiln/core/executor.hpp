@@ -19,8 +19,8 @@ struct host_space {};
 /// Memory that the device reaches: global memory, its own or mapped from the host. Not a block's shared memory.
 struct device_space {};
 
-/// Scratch memory of the caller. Never hidden: `workspace_size(...)` says how many bytes a call needs; 256-byte
-/// aligned.
+/// Scratch memory of the caller, aligned to 256 bytes; never hidden. How many bytes a call needs say
+/// `plan.workspace_size()`, `reduce_workspace_size` and `column_reduce_workspace_size`.
 struct workspace {
   void* data = nullptr;
   std::size_t bytes = 0;

@@ -46,10 +46,14 @@ struct store_sink : sink {
     if (view.data == nullptr)
       return fail(errc::null_pointer, "the view of `store` is null, needs ", m, " x ", n, " elements");
     KILN_TRY(check_element_alignment(view, "the view of `store`"));
-    if (overlaps_itself(view))
+    if (overlaps_itself(view)) {
+      if (batch == 1)
+        return fail(errc::bad_stride, "the view of `store` has strides ", view.stride(1), ", ", view.stride(2), " for ",
+                    m, " x ", n, " elements, needs each element at an address of its own");
       return fail(errc::bad_stride, "the view of `store` has strides ", view.stride(0), ", ", view.stride(1), ", ",
                   view.stride(2), " for ", batch, " x ", m, " x ", n,
                   " elements, needs each element at an address of its own");
+    }
     return detail::check_against_reads(view, expr, "store");
   }
 };

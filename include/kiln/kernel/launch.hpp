@@ -122,8 +122,8 @@ status launch(const device& ex, const char* name, void (*kernel)(Parameters...),
               const std::type_identity_t<Parameters>&... arguments) {
   static_assert(detail::builds_for_8_0<Parameters...>,
                 "the device executor needs code for sm_80 or newer, and this file is compiled for an older GPU, too "
-                "(nvcc's own default may be "
-                "one): pass -arch=sm_80, -arch=sm_90a or newer; in CMake set CMAKE_CUDA_ARCHITECTURES");
+                "(nvcc's own default may be one): pass -arch=sm_80, -arch=sm_90a or newer; in CMake set "
+                "CMAKE_CUDA_ARCHITECTURES");
   const index_t x = shape.grid[0], y = shape.grid[1], z = shape.grid[2];
   if (x < 0 || y < 0 || z < 0 || x > max_grid_x || y > max_grid_yz || z > max_grid_yz)
     return fail(errc::unsupported, "launch of `", name, "`: a grid of ", x, " x ", y, " x ", z,

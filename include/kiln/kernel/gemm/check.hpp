@@ -24,7 +24,7 @@ status check_operand(const V& v, const char* name, bool unread) {
   for (int a = 0; a < 3; ++a)
     if (v.extents[a] < 0)
       return fail(errc::bad_shape, "operand `", name, "` has ", v.extents[a], counted[a],
-                  ", needs at least 0 (-1 is what a slice, pick or step that does not fit leaves)");
+                  ", needs at least 0 (-1 is what a slice, pick, strided or with_unit that does not fit leaves)");
   if (v.empty() || unread) return {};
   if (v.data == nullptr)
     return fail(errc::null_pointer, "operand `", name, "` is null, needs ", v.extents[1], " x ", v.extents[2],

@@ -75,7 +75,8 @@ struct run_scratch {
       return fail(errc::workspace_too_small, program, ": the executor's workspace has ", bytes, " bytes, needs ", least,
                   " (plan.workspace_size(); pass device(stream, workspace{p, bytes}))");
     if (wanted > 0 && reinterpret_cast<std::uintptr_t>(data) % 16 != 0)
-      return fail(errc::bad_alignment, "the executor's workspace is not aligned to 16 bytes");
+      return fail(errc::bad_alignment, program, ": the executor's workspace is at an address that is ",
+                  reinterpret_cast<std::uintptr_t>(data) % 16, " bytes past a multiple of 16, needs 0");
     return {};
   }
 

@@ -12,7 +12,7 @@ namespace kiln::rows {
 /// Runs `program.run(item)` for items [0, count).
 template <class Program>
 status run_items(const host_executor& ex, trace::launch_record record, const Program& program, index_t count) {
-  record.schedule = "items";
+  record.schedule = "elements";
   trace::scope watch(ex, record);
   for (index_t i = 0; i < count; ++i) program.run(i);
   return watch.done({});
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(items_block) items_kernel(const __grid_constan
 
 template <class Program>
 status run_items(const device& ex, trace::launch_record record, const Program& program, index_t count) {
-  record.schedule = "items, a thread each";
+  record.schedule = "elements, a thread each";
   trace::scope watch(ex, record);
   constexpr index_t most = index_t{1} << 24;  // blocks; longer lists stride over the grid
   const int block = count < few_items ? items_block / 4 : items_block;

@@ -35,7 +35,7 @@ struct sound_quantise {
   static_assert(M != quantise_mistake::codes, "codes are int8, uint8, e4m3 or e5m2");
   static_assert(M != quantise_mistake::memory,
                 "the scales lie in another memory than the executor's: host takes host_view, device device_view");
-  static_assert(M != quantise_mistake::scales, "scales are float");
+  static_assert(M != quantise_mistake::scales, "the scales need to be a view of float: per_row_scales(view), ...");
   static_assert(M != quantise_mistake::const_scales,
                 "quantise writes the scales and zero points; pass given(scales) to use scales that are there");
   static_assert(M != quantise_mistake::zeros, "zero points are int32, int8 or uint8");
