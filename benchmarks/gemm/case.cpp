@@ -30,7 +30,10 @@ launcher one_case::launcher_of(const kiln_side& side, bool with_workspace) {
 }
 
 void one_case::describe(const kiln_side& side) {
-  if (label.empty()) label = side.schedule + (side.cut ? ", tiles cut along K" : "");
+  if (!label.empty()) return;
+  label = side.schedule;
+  if (side.cut) label += ", tiles cut along K";
+  if (side.together > 1) label += ", " + std::to_string(side.together) + " blocks a tile";
 }
 
 void one_case::add_kiln(const std::string& name, const kiln_side& side, epilogue e, accumulation how) {

@@ -13,6 +13,7 @@ struct kiln_side {
   std::vector<run> runs;
   std::string error, schedule, reason;
   bool cut = false;
+  int together = 1;  ///< blocks of a tile
 };
 
 kiln_side plain_bf16(const problem&);

@@ -9,7 +9,7 @@
 /// (`promotes`, `promotes_in_turn`) and
 ///     bytes_of(p, tile, rank), maps_of(p, tile, rank), load<Whole>(thread, p, maps, tile, step, slot, full, rank),
 ///     prefetch(thread, p, tile, step, rank), multiply(group, number, slot, acc, add), settle(acc) after a wait,
-///     finish(group, number, p, work, segment, tile, state, shared, scratch, flag, rank), end(group);
+///     finish(group, p, work, segment, tile, state, shared, scratch, flag, rank), end(group);
 /// to promote
 ///     clear(group, state), promote<Block>(group, state, acc);
 /// and in turn `blocks`, `partial<Group>` and
@@ -137,8 +137,7 @@ struct warp_specialized_schedule {
                          std::make_integer_sequence<int, Program::blocks>{});
       else if constexpr (Program::promotes) multiply_promoted(group, number, s.steps, at, memory, state, rank, issued);
       else multiply(group, number, s.steps, at, memory, state, rank, issued);
-      Program::finish(group, number, p, work, s, tile, state, memory, memory.scratch[number], memory.flag[number],
-                      rank);
+      Program::finish(group, p, work, s, tile, state, memory, memory.scratch[number], memory.flag[number], rank);
       if constexpr (in_turn) leave_to_others(groups - 1);
     }
     Program::end(group);

@@ -51,6 +51,7 @@ struct hopper_gemm {
 
   static status run_on_host(const host_executor& ex, const parameters& p, const work_order& work) {
     const auto together = static_cast<int>(work.together);
+    const bool meets = cluster * together > 1;
     const twin::cluster_shape shape{cluster * together, threads, sizeof(shared)};
     for (std::uint32_t first = 0; first < work.workers; first += work.together) {
       const auto worker_of = [&](twin::block b) {
@@ -62,12 +63,12 @@ struct hopper_gemm {
         return twin::role(name, at, 128, [&, at](twin::block b) {
           const warpgroup_scope<on_host> group{at};
           schedule::consume(group, p, work, worker_of(b), memory(b));
-          if (cluster > 1) sm90::cluster_meet(group);
+          if (meets) sm90::cluster_meet(group);
         });
       };
       const auto loader = [&](twin::block b) {
         schedule::load(scope<on_host, 32>{0}, p, work, worker_of(b), memory(b));
-        if (cluster > 1) sm90::cluster_meet(warpgroup_scope<on_host>{0});
+        if (meets) sm90::cluster_meet(warpgroup_scope<on_host>{0});
       };
       KILN_TRY(twin::run_roles(ex, shape, setup, twin::role("loader", 0, 128, loader), consumer("consumer 0", 128),
                                consumer("consumer 1", 256)));
@@ -102,7 +103,8 @@ __global__ void __launch_bounds__(hopper_bound<Hopper>, 1)
       if (p.stores.usable >> i & 1u) sm90::tma_prefetch(thread, p.stores.of_sink[i]);
   });
   sm90::fence_barrier_init(block);
-  if (Hopper::cluster > 1 || (Hopper::most_together > 1 && work.together > 1)) sm90::cluster_meet(block);
+  const bool meets = Hopper::cluster > 1 || (Hopper::most_together > 1 && work.together > 1);
+  if (meets) sm90::cluster_meet(block);
   else sync(block);
   // The next kernel may set up while this one runs; the roles touch memory only when those before are done.
   sm90::launch_dependents();
@@ -115,7 +117,7 @@ __global__ void __launch_bounds__(hopper_bound<Hopper>, 1)
     sm90::take_registers<schedule::consumer_registers>(group);
     schedule::consume(group, p, work, blockIdx.x / Hopper::cluster, memory);
   }
-  if constexpr (Hopper::cluster > 1) sm90::cluster_meet(group);
+  if (meets) sm90::cluster_meet(group);
 #endif
 }
 

@@ -272,15 +272,13 @@ struct hopper_program {
   }
 
   /// After a segment: with the sums of the tile's other parts, from this block's sums to D.
-  /// `number` is the group's in a form that the compiler knows to be the same in all its lanes: where parts met by the
-  /// other form, the addresses of all products were in ordinary registers.
   template <class Group, class Shared>
-  KILN_FN static void finish(Group group, int number, const parameters& p, const work_order& work, const segment& s,
+  KILN_FN static void finish(Group group, const parameters& p, const work_order& work, const segment& s,
                              const tile_index& t, state<Group>& st, Shared& shared, scratch& memory,
                              std::uint32_t& flag, int rank) {
     const int name = group.number(), share = share_of(group);
     if (join_levels > 0 && work.together > 1) {
-      if (!join_parts(group, ping_pong ? 0 : number, work, st.acc, shared)) return;
+      if (!join_parts(group, work, st.acc, shared)) return;
     } else if (s.tile >= work.whole() && !add_parts(group, p, work, s, st.acc, flag, name, rank)) {
       return;
     }
@@ -352,7 +350,10 @@ struct hopper_program {
   /// Of a tile that the blocks of a cluster have together: whether this one has all sums now. Each has one part and no
   /// other tile, so its slots are free.
   template <class Group, class Sums, class Shared>
-  KILN_FN static bool join_parts(Group group, int share, const work_order& work, Sums& total, Shared& memory) {
+  KILN_FN static bool join_parts(Group group, const work_order& work, Sums& total, Shared& memory) {
+    // A number that the compiler knows to be the same in all lanes, made here: by others the addresses of all products
+    // were in ordinary registers.
+    const int share = ping_pong ? 0 : sm90::uniform_warp(group) / 4 - 1;
     if constexpr (join_levels > 0)
       return join_sums(group, share, sm90::cluster_rank(group), static_cast<int>(work.together), memory.joint,
                        reinterpret_cast<accumulator*>(memory.ring), total);
