@@ -14,6 +14,9 @@
 // expect: pick leaves an axis out, and a view of rank 1 has no other: slice(v, 0, i, i + 1)
 // expect: host_soa<fields...> and device_soa<fields...> take one pointer for each field, or {one for each of its components}, and then the number of elements
 // expect: an array of a view of fields has the field's type, and is const only for a const field
+// expect: slice of a view of fields takes (view, begin, end): it has one axis
+// expect: slice of a view of fields takes (view, begin, end): it has one axis
+// expect: a field of N components takes N pointers in braces: {x, y, z} for float[3]
 #include <kiln/view/aos.hpp>
 #include <kiln/view/reshape.hpp>
 #include <kiln/view/soa.hpp>
@@ -23,6 +26,10 @@ struct mass {
 };
 struct charge {
   using type = float;
+};
+
+struct position {
+  using type = float[3];
 };
 
 int main() {
@@ -50,6 +57,9 @@ int main() {
   (void)pick<0>(host_view(x, 6), 1);
   (void)host_soa<mass, charge>(x, 6);
   (void)host_soa<charge>(strides, 2);
+  (void)slice(p, 0, 1, 2);
+  (void)slice(structs, 0, 1, 2);
+  (void)host_soa<position>({x, x}, 2);
 #else
   get<mass>(p[0]) = 1;
   (void)select<mass>(p);
@@ -66,5 +76,8 @@ int main() {
   (void)host_soa<mass, charge>(x, x, 6);
   (void)host_soa<const charge>(std::as_const(x), 6);
   (void)strides;
+  (void)slice(p, 1, 2);
+  (void)slice(structs, 1, 2);
+  (void)host_soa<position>({x, x + 2, x + 4}, 2);
 #endif
 }

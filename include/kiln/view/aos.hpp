@@ -97,6 +97,12 @@ auto aos_on(Record* records, index_t n) {
 
 KILN_VIEWS_END
 
+/// Of a tensor, with its axis.
+template <class Space, class... Fields>
+constexpr auto slice(aos_view<Space, Fields...> v, int, index_t, index_t) {
+  static_assert(sizeof(Space) == 0, "slice of a view of fields takes (view, begin, end): it has one axis");
+  return v;
+}
 /// Elements [begin, end), as of an SoA view.
 template <class Space, class... Fields>
 KILN_FN constexpr auto slice(aos_view<Space, Fields...> v, index_t begin, index_t end) {

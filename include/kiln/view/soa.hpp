@@ -45,6 +45,11 @@ struct component_arrays {
     requires(sizeof...(X) == N)
   constexpr component_arrays(X*... arrays)
       : at{detail::array_of<T>(arrays)...} {}  // NOLINT: {x, y, z} is the notation
+  template <class... X>
+    requires(sizeof...(X) > 1 && sizeof...(X) != N)
+  constexpr component_arrays(X*...) {
+    static_assert(sizeof...(X) == N, "a field of N components takes N pointers in braces: {x, y, z} for float[3]");
+  }
   template <class U>
   requires std::is_same_v<const U, T>
   constexpr component_arrays(const component_arrays<U, N>& other) {  // NOLINT: widening
@@ -243,6 +248,12 @@ constexpr auto device_soa_in(void* memory, index_t n) {
 
 KILN_VIEWS_END
 
+/// Of a tensor, with its axis.
+template <class Space, class... Fields>
+constexpr auto slice(soa_view<Space, Fields...> v, int, index_t, index_t) {
+  static_assert(sizeof(Space) == 0, "slice of a view of fields takes (view, begin, end): it has one axis");
+  return v;
+}
 /// Elements [begin, end). Negative bounds count from the end; bounds outside the view give a view of -1 elements, which
 /// every call refuses.
 template <class Space, class... Fields>
