@@ -172,7 +172,7 @@ TYPED_TEST(gemm_plans, cut_along_k_where_the_workspace_allows) {
   } else {
     if (const auto why = no_hopper_here<E>(); !why.empty()) GTEST_SKIP() << why;
     using narrow = config<tile<64, 64, 64>, stages<4>, ping_pong, warp_specialized>;
-    const index_t wave = device_attribute(cudaDevAttrMultiProcessorCount, 132);
+    const index_t wave = kiln::detail::multiprocessors<E::on_host>();
     expect_same_bits<narrow, E>(*this, {16, (wave + 8) * 64, 8192}, [&](const auto& plan) {
       EXPECT_TRUE(plan.explain().cut) << plan.explain().text();
       auto& scratch = this->template output<unsigned char>(plan.workspace_size());
