@@ -39,7 +39,7 @@ void read(const json& object, const char* key, std::int64_t& into) {
 void read(const json& object, const char* key, double& into, double most = std::numeric_limits<float>::max()) {
   const json* value = find(object, key);
   if (value == nullptr) return;
-  if (!value->is_number() || !(value->get<double>() > 0 && value->get<double>() <= most)) {
+  if (!value->is_number() || !(static_cast<float>(value->get<double>()) > 0 && value->get<double>() <= most)) {
     refuse(key, *value, most == 1 ? "a number above 0 and not above 1" : "a number above 0 that float32 holds");
   }
   into = value->get<double>();

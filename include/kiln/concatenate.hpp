@@ -66,18 +66,18 @@ status concatenate_parts(const Executor& ex, const Out& out, const In&... in) {
 
 template <int Axis, class Executor, class Indices, class Out, class... Views>
 struct concatenate_call;
-template <int Axis, class Executor, std::size_t... I, class Out, class... Views>
-struct concatenate_call<Axis, Executor, std::index_sequence<I...>, Out, Views...> {
+template <int Axis, class Executor, std::size_t... Index, class Out, class... Views>
+struct concatenate_call<Axis, Executor, std::index_sequence<Index...>, Out, Views...> {
   static constexpr bool here = in_memory_of<Executor, Views...>;
   static constexpr bool writes = !std::is_const_v<typename Out::element>;
   static constexpr bool ranks = ((Views::rank == Out::rank) && ...);
   static constexpr int axis = Axis < 0 ? Axis + Out::rank : Axis;
   static constexpr bool has_axis = axis >= 0 && axis < Out::rank;
   static constexpr bool converts =
-      (stores_as<typename detail::nth<I, Views...>::type::value_type, typename Out::value_type> && ...);
+      (stores_as<typename detail::nth<Index, Views...>::type::value_type, typename Out::value_type> && ...);
 
   static status run(const Executor& ex, const Views&... views) {
-    return concatenate_parts<axis>(ex, nth_of<sizeof...(I)>(views...), nth_of<I>(views...)...);
+    return concatenate_parts<axis>(ex, nth_of<sizeof...(Index)>(views...), nth_of<Index>(views...)...);
   }
 };
 

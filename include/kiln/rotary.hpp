@@ -3,8 +3,8 @@
 ///
 /// With width w, frequency f_j = theta^(-2j / w) and angle a = position * f_j, the pair (x, y) of head channels j
 /// becomes (x cos a - y sin a, y cos a + x sin a); channels from w on are copied. Frequencies come from float64 and
-/// angles are reduced exactly, so with theta of at least 1 a cosine is right to float32 at every position of 32 bits,
-/// and loses a digit for every further factor of ten; products are float32 and rounded once.
+/// angles are reduced exactly, so with theta of at least 1 a cosine is right to float32 at positions below 2^28 and to
+/// 5e-7 at all of 32 bits, and loses a digit for every further factor of ten; products are float32 and rounded once.
 #include <kiln/kernel/rows/check.hpp>
 #include <kiln/kernel/rows/items.hpp>
 #include <kiln/kernel/rows/rotary.hpp>

@@ -50,15 +50,15 @@ bundle<View> results_of(const View& v) {
 /// The views and the functor behind them.
 template <class Executor, class Inputs, class... Args>
 struct split_call;
-template <class Executor, std::size_t... I, class... Args>
-struct split_call<Executor, std::index_sequence<I...>, Args...> {
-  static constexpr std::size_t last = sizeof...(I);
+template <class Executor, std::size_t... Index, class... Args>
+struct split_call<Executor, std::index_sequence<Index...>, Args...> {
+  static constexpr std::size_t last = sizeof...(Index);
   using results =
       std::remove_cvref_t<decltype(results_of(std::declval<const typename detail::nth<last, Args...>::type&>()))>;
   using type = transform_call<Executor, typename detail::nth<last + 1, Args...>::type, results,
-                              typename detail::nth<I, Args...>::type...>;
+                              typename detail::nth<Index, Args...>::type...>;
   static status run(const Executor& ex, const Args&... args) {
-    return type::run(ex, nth_of<last + 1>(args...), results_of(nth_of<last>(args...)), nth_of<I>(args...)...);
+    return type::run(ex, nth_of<last + 1>(args...), results_of(nth_of<last>(args...)), nth_of<Index>(args...)...);
   }
 };
 

@@ -29,6 +29,7 @@
 
 #define min(a, b) (((a) < (b)) ? (a) : (b))
 #define max(a, b) (((a) > (b)) ? (a) : (b))
+#define I 0  // complex.h's, in GNU mode
 #define near
 #define far
 #define small char

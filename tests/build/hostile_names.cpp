@@ -28,4 +28,8 @@ enum colour { row, column, tile_colour };
 half h = 1;
 pair<int, half> p{1, h};
 vector<string> names{"a"};
+// Of three operands of one type std's templates would be the better match.
+auto clamped = clamp(acc, acc, acc);
+auto smallest = (min)(acc, acc);
+auto largest = (max)(acc, acc);
 int main() { return static_cast<int>(row) + p.first - 1 + static_cast<int>((min)(p.first, 0)); }

@@ -9,8 +9,8 @@
 
 namespace kiln {
 
-template <int I>
-using number = std::integral_constant<int, I>;
+template <int Index>
+using number = std::integral_constant<int, Index>;
 
 template <class... T>
 struct bundle {
@@ -25,7 +25,7 @@ struct bundle<First, Rest...> {
   First first;
   bundle<Rest...> rest;
 
-  /// Calls `f(element, number<I>{})` for each element in order.
+  /// Calls `f(element, number<Index>{})` for each element in order.
   KILN_HOST_CALLS template <int Base = 0, class F>
   KILN_FN constexpr void each(F&& f) const {
     f(first, number<Base>{});

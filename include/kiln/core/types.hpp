@@ -28,20 +28,20 @@ struct coord {
   friend constexpr bool operator==(const coord&, const coord&) = default;
 };
 
-template <class I>
-KILN_FN constexpr I ceil_div(I a, I b) {
-  return static_cast<I>(a / b + (a % b > 0 ? 1 : 0));
+template <class Index>
+KILN_FN constexpr Index ceil_div(Index a, Index b) {
+  return static_cast<Index>(a / b + (a % b > 0 ? 1 : 0));
 }
-template <class I>
-KILN_FN constexpr I round_up(I a, I b) {
+template <class Index>
+KILN_FN constexpr Index round_up(Index a, Index b) {
   return ceil_div(a, b) * b;
 }
-template <class I>
-KILN_FN constexpr I min_of(I a, I b) {
+template <class Index>
+KILN_FN constexpr Index min_of(Index a, Index b) {
   return b < a ? b : a;
 }
-template <class I>
-KILN_FN constexpr I max_of(I a, I b) {
+template <class Index>
+KILN_FN constexpr Index max_of(Index a, Index b) {
   return a < b ? b : a;
 }
 

@@ -138,6 +138,12 @@ requires detail::node_or_view<X>
 constexpr auto clamp(const X& x, const Low& low, const High& high) {
   return apply_op(detail::smaller{}, apply_op(detail::larger{}, x, low), high);
 }
+// Of three nodes of one type, to keep std's template from being the better match.
+template <class X>
+requires detail::node_or_view<X>
+constexpr auto clamp(const X& x, const X& low, const X& high) {
+  return apply_op(detail::smaller{}, apply_op(detail::larger{}, x, low), high);
+}
 template <class... Any>
 detail::no_function<detail::larger, detail::smaller, Any...> clamp(...);
 

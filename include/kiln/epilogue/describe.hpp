@@ -12,11 +12,11 @@ template <class E>
 struct described {
   static constexpr void add_to(fixed_text& t) { t.add("node"); }
 };
-template <int I>
-struct described<accumulator_node<I>> {
+template <int Index>
+struct described<accumulator_node<Index>> {
   static constexpr void add_to(fixed_text& t) {
     t.add("acc");
-    if (I > 0) t.add("_<").add(I).add(">");
+    if (Index > 0) t.add("_<").add(Index).add(">");
   }
 };
 template <class V>

@@ -8,17 +8,17 @@
 
 namespace kiln {
 
-/// The accumulator of product I.
-template <int I>
+/// The accumulator of product number Index.
+template <int Index>
 struct accumulator_node : node {
-  static_assert(I >= 0, "acc_<I>: products are numbered from 0");
-  static constexpr int products = I + 1;
+  static_assert(Index >= 0, "acc_<Index>: products are numbered from 0");
+  static constexpr int products = Index + 1;
   template <class A>
   using value = A;
   template <int N, class A, int C>
   KILN_FN vec<A, N> eval([[maybe_unused]] const accumulators<A, C, N>& from, const place&) const {
-    if constexpr (I < C) {
-      return from.v[I];
+    if constexpr (Index < C) {
+      return from.v[Index];
     } else {
       return {};  // the sink tells
     }
@@ -27,8 +27,8 @@ struct accumulator_node : node {
 
 /// The product of A and B; with `dual`, `acc_<0>` and `acc_<1>` are those of its first and second operand.
 inline constexpr accumulator_node<0> acc{};
-template <int I>
-inline constexpr accumulator_node<I> acc_{};
+template <int Index>
+inline constexpr accumulator_node<Index> acc_{};
 
 /// The same number everywhere.
 template <class V>
@@ -124,13 +124,13 @@ inline status check_batches(index_t seen, index_t batch, const char* name, const
 
 #if defined(KILN_DEBUG)
 /// Aborts with the view's name if element `at` is outside.
-template <class View, class... I>
-KILN_FN void watch(const View& v, index_t batch, I... at) {
+template <class View, class... Index>
+KILN_FN void watch(const View& v, index_t batch, Index... at) {
   (void)v(v.extent(0) == 1 ? index_t{0} : batch, at...);
 }
 #else
-template <class View, class... I>
-KILN_FN void watch(const View&, index_t, I...) {}
+template <class View, class... Index>
+KILN_FN void watch(const View&, index_t, Index...) {}
 #endif
 
 }  // namespace detail

@@ -25,20 +25,20 @@ status check_sink_pairs(const Sink&) {
 }
 /// Sink number I against those behind it, from number J on. Sinks act from left to right at each place, so a later one
 /// must not read what an earlier one has written.
-template <int I, int J, class First, class Second, class... Rest>
+template <int Index, int J, class First, class Second, class... Rest>
 status check_sink_pairs(const First& first, const Second& second, const Rest&... rest) {
   if (overlaps(first.view, second.view) != overlap::none)
-    return fail(errc::overlap, "the outputs of two sinks, ", I, " and ", J, ", share memory, each needs its own");
+    return fail(errc::overlap, "the outputs of two sinks, ", Index, " and ", J, ", share memory, each needs its own");
   status s = check_against_reads(second.view, first.expr, "a sink");
   if (!s.ok()) return s;
   second.expr.each_tensor([&](const auto& read, const char* name) {
     if (s.ok() && overlaps(first.view, read) != overlap::none)
       static_cast<void>(
           s = fail(errc::overlap, "a sink, number ", J, ", reads `", name,
-                   "`, which shares memory with the output of number ", I, "; put the one that reads first"));
+                   "`, which shares memory with the output of number ", Index, "; put the one that reads first"));
   });
   if (!s.ok()) return s;
-  return check_sink_pairs<I, J + 1>(first, rest...);
+  return check_sink_pairs<Index, J + 1>(first, rest...);
 }
 
 }  // namespace detail

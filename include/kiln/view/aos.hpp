@@ -29,11 +29,11 @@ struct aos_view {
 
   KILN_FN constexpr index_t size() const { return count; }
 
-  template <std::size_t I>
+  template <std::size_t Index>
   KILN_FN auto* at(index_t i, int c = 0) const {
-    using stored = typename fields::template at<I>::stored;
+    using stored = typename fields::template at<Index>::stored;
     return reinterpret_cast<stored*>(data + i * static_cast<index_t>(record_bytes) +
-                                     static_cast<index_t>(fields::template offset<I>)) +
+                                     static_cast<index_t>(fields::template offset<Index>)) +
            c;
   }
   KILN_FN element<aos_view> operator[](index_t i) const {

@@ -10,11 +10,11 @@
 namespace kiln {
 
 namespace detail {
-/// A reference to field I whose component c lies at `at(c)`: a field_ref, a components_ref, or T& for a struct; a plain
-/// value where the field is const and has no components.
-template <class Fields, std::size_t I, class At>
+/// A reference to field Index whose component c lies at `at(c)`: a field_ref, a components_ref, or T& for a struct; a
+/// plain value where the field is const and has no components.
+template <class Fields, std::size_t Index, class At>
 KILN_FN constexpr decltype(auto) reference_to([[maybe_unused]] bool* written, At at) {
-  using f = typename Fields::template at<I>;
+  using f = typename Fields::template at<Index>;
   using stored = typename f::stored;
   if constexpr (f::is_array) {
     stored* all[f::components] = {};
@@ -47,8 +47,8 @@ KILN_FN constexpr void assign_fields(const To& to, const From& from) {
   static_assert(same, "an element is assigned from an element with the same fields in the same order");
   static_assert(writes, "an element with a const field is not assigned: get<mass>(to) = get<mass>(from) sets one");
   if constexpr (same && writes)
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (static_cast<void>(to.template field_number<I>() = from.template field_number<I>()), ...);
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      (static_cast<void>(to.template field_number<Index>() = from.template field_number<Index>()), ...);
     }
   (typename To::fields::indices{});
 }
@@ -66,8 +66,8 @@ KILN_FN constexpr void swap_fields(const Element& a, const Element& b) {
     }
   };
   if constexpr (writes)
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (one(a.template field_number<I>(), b.template field_number<I>()), ...);
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      (one(a.template field_number<Index>(), b.template field_number<Index>()), ...);
     }
   (typename Element::fields::indices{});
 }
@@ -105,9 +105,9 @@ struct element {
   }
   friend KILN_FN constexpr void swap(element a, element b) { detail::swap_fields(a, b); }
 
-  template <std::size_t I>
+  template <std::size_t Index>
   KILN_FN constexpr decltype(auto) field_number() const {
-    return detail::reference_to<fields, I>(nullptr, [this](int c) { return view.template at<I>(number, c); });
+    return detail::reference_to<fields, Index>(nullptr, [this](int c) { return view.template at<Index>(number, c); });
   }
 };
 
@@ -120,10 +120,10 @@ KILN_FN constexpr decltype(auto) get(const E& e) {
   if constexpr (E::fields::template count<Tag> == 1) return e.template field_number<E::fields::template number<Tag>>();
 }
 /// The field with this number.
-template <std::size_t I, field_element E>
+template <std::size_t Index, field_element E>
 KILN_FN constexpr decltype(auto) get(const E& e) {
-  static_assert(I < E::fields::size, "get<I>(element): the view has fewer fields");
-  return e.template field_number<I>();
+  static_assert(Index < E::fields::size, "get<Index>(element): the view has fewer fields");
+  return e.template field_number<Index>();
 }
 
 /// Walks over the elements of a host view, all fields in step.
@@ -154,7 +154,7 @@ struct element_iterator {
 
 template <class View>
 struct std::tuple_size<kiln::element<View>> : std::integral_constant<std::size_t, View::fields::size> {};
-template <std::size_t I, class View>
-struct std::tuple_element<I, kiln::element<View>> {
-  using type = decltype(kiln::get<I>(std::declval<const kiln::element<View>&>()));
+template <std::size_t Index, class View>
+struct std::tuple_element<Index, kiln::element<View>> {
+  using type = decltype(kiln::get<Index>(std::declval<const kiln::element<View>&>()));
 };

@@ -44,14 +44,14 @@ struct field {
 
 namespace detail {
 
-template <std::size_t I, class... Fields>
+template <std::size_t Index, class... Fields>
 struct nth;
 template <class First, class... Rest>
 struct nth<0, First, Rest...> {
   using type = First;
 };
-template <std::size_t I, class First, class... Rest>
-struct nth<I, First, Rest...> : nth<I - 1, Rest...> {};
+template <std::size_t Index, class First, class... Rest>
+struct nth<Index, First, Rest...> : nth<Index - 1, Rest...> {};
 
 }  // namespace detail
 
@@ -60,8 +60,8 @@ template <class... Fields>
 struct field_list {
   static_assert(sizeof...(Fields) >= 1, "a record has at least one field");
   static constexpr std::size_t size = sizeof...(Fields);
-  template <std::size_t I>
-  using at = field<typename detail::nth<I, Fields...>::type>;
+  template <std::size_t Index>
+  using at = field<typename detail::nth<Index, Fields...>::type>;
   using indices = std::make_index_sequence<size>;
 
   /// How many fields have this tag, and the number of the first.
@@ -101,10 +101,10 @@ struct field_list {
   }
 
  public:
-  /// Where field I begins in a struct of these members, and that struct's size.
-  template <std::size_t I>
-  static constexpr std::size_t offset = end_of(I + 1) -
-                                        sizeof(typename at<I>::type) * static_cast<std::size_t>(at<I>::components);
+  /// Where field Index begins in a struct of these members, and that struct's size.
+  template <std::size_t Index>
+  static constexpr std::size_t offset =
+      end_of(Index + 1) - sizeof(typename at<Index>::type) * static_cast<std::size_t>(at<Index>::components);
   static constexpr std::size_t record_bytes = (end_of(size) + alignment - 1) / alignment * alignment;
 };
 

@@ -28,12 +28,12 @@ inline constexpr bool is_mapped_v<mapped_view<F, Views...>> = true;
 
 namespace detail {
 
-template <int I, class First, class... Rest>
+template <int Index, class First, class... Rest>
 KILN_FN constexpr const auto& member(const bundle<First, Rest...>& b) {
-  if constexpr (I == 0)
+  if constexpr (Index == 0)
     return b.first;
   else
-    return member<I - 1>(b.rest);
+    return member<Index - 1>(b.rest);
 }
 
 /// What a functor is given for an element of the view.
@@ -65,15 +65,15 @@ struct mapped_view<F, View, Rest...> {
   }
   KILN_FN constexpr bool empty() const { return size() == 0; }
 
-  KILN_HOST_CALLS template <std::integral... I>
-    requires(sizeof...(I) == rank)
-  KILN_FN constexpr value_type operator()(I... at) const {
+  KILN_HOST_CALLS template <std::integral... Index>
+    requires(sizeof...(Index) == rank)
+  KILN_FN constexpr value_type operator()(Index... at) const {
     return value(std::make_integer_sequence<int, 1 + sizeof...(Rest)>{}, at...);
   }
 
  private:
-  KILN_HOST_CALLS template <int... K, class... I>
-  KILN_FN constexpr value_type value(std::integer_sequence<int, K...>, I... at) const {
+  KILN_HOST_CALLS template <int... K, class... Index>
+  KILN_FN constexpr value_type value(std::integer_sequence<int, K...>, Index... at) const {
     return f(static_cast<detail::read_as<std::remove_cvref_t<decltype(detail::member<K>(views))>>>(
         detail::member<K>(views)(at...))...);
   }

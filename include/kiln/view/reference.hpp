@@ -37,6 +37,14 @@ KILN_FN constexpr To stored_as(const From& x) {
   else
     return static_cast<To>(x);
 }
+/// What meets a value of a field in arithmetic: a whole number beside a float as one, as the language has it, too.
+template <class Value, class X>
+KILN_FN constexpr auto operand_of(const X& x) {
+  if constexpr (std::is_floating_point_v<Value> && std::is_integral_v<X>)
+    return static_cast<Value>(x);
+  else
+    return x;
+}
 }  // namespace detail
 
 /// N components by value, with the arithmetic of a vector.
@@ -75,19 +83,19 @@ class field_ref {
   }
   template <class X>
   KILN_FN constexpr const field_ref& operator+=(const X& x) const {
-    return *this = static_cast<value_type>(*this) + x;
+    return *this = static_cast<value_type>(*this) + detail::operand_of<value_type>(x);
   }
   template <class X>
   KILN_FN constexpr const field_ref& operator-=(const X& x) const {
-    return *this = static_cast<value_type>(*this) - x;
+    return *this = static_cast<value_type>(*this) - detail::operand_of<value_type>(x);
   }
   template <class X>
   KILN_FN constexpr const field_ref& operator*=(const X& x) const {
-    return *this = static_cast<value_type>(*this) * x;
+    return *this = static_cast<value_type>(*this) * detail::operand_of<value_type>(x);
   }
   template <class X>
   KILN_FN constexpr const field_ref& operator/=(const X& x) const {
-    return *this = static_cast<value_type>(*this) / x;
+    return *this = static_cast<value_type>(*this) / detail::operand_of<value_type>(x);
   }
 
   friend KILN_FN constexpr void swap(field_ref a, field_ref b) {

@@ -87,21 +87,21 @@ using array_argument =
     std::conditional_t<field<Field>::is_array,
                        component_arrays<typename field<Field>::stored, field<Field>::components>, single_array<Field>>;
 
-template <std::size_t I, class Field>
+template <std::size_t Index, class Field>
 struct array_leaf {
   typename field<Field>::stored* at[field<Field>::components] = {};
 };
 template <class Indices, class... Fields>
 struct array_leaves;
-template <std::size_t... I, class... Fields>
-struct array_leaves<std::index_sequence<I...>, Fields...> : array_leaf<I, Fields>... {};
+template <std::size_t... Index, class... Fields>
+struct array_leaves<std::index_sequence<Index...>, Fields...> : array_leaf<Index, Fields>... {};
 
-template <std::size_t I, class Field>
-KILN_FN constexpr auto& leaf(array_leaf<I, Field>& l) {
+template <std::size_t Index, class Field>
+KILN_FN constexpr auto& leaf(array_leaf<Index, Field>& l) {
   return l.at;
 }
-template <std::size_t I, class Field>
-KILN_FN constexpr const auto& leaf(const array_leaf<I, Field>& l) {
+template <std::size_t Index, class Field>
+KILN_FN constexpr const auto& leaf(const array_leaf<Index, Field>& l) {
   return l.at;
 }
 
@@ -122,10 +122,10 @@ struct soa_view {
 
   KILN_FN constexpr index_t size() const { return count; }
 
-  /// Component c of field I of element i.
-  template <std::size_t I>
+  /// Component c of field Index of element i.
+  template <std::size_t Index>
   KILN_FN constexpr auto* at(index_t i, int c = 0) const {
-    return detail::leaf<I>(arrays)[c] + i;
+    return detail::leaf<Index>(arrays)[c] + i;
   }
   KILN_FN constexpr element<soa_view> operator[](index_t i) const {
 #if defined(KILN_DEBUG)
@@ -151,14 +151,14 @@ inline constexpr bool is_soa_v<soa_view<Space, Fields...>> = true;
 
 namespace detail {
 KILN_VIEWS_BEGIN
-template <class Space, class... Fields, std::size_t... I>
-constexpr auto make_soa(std::index_sequence<I...>, index_t n, const array_argument<Fields>&... arguments) {
+template <class Space, class... Fields, std::size_t... Index>
+constexpr auto make_soa(std::index_sequence<Index...>, index_t n, const array_argument<Fields>&... arguments) {
   soa_view<Space, Fields...> v;
   v.count = n;
   const auto set = [](auto& to, const auto& from) {
     for (std::size_t c = 0; c < sizeof(to) / sizeof(to[0]); ++c) to[c] = from.at[c];
   };
-  (set(leaf<I>(v.arrays), arguments), ...);
+  (set(leaf<Index>(v.arrays), arguments), ...);
   return v;
 }
 KILN_VIEWS_END
@@ -178,8 +178,8 @@ constexpr std::size_t packed_arrays(index_t n, std::size_t fields) {
 }
 
 KILN_VIEWS_BEGIN
-template <class Space, class... Fields, std::size_t... I>
-constexpr auto make_soa_in(std::index_sequence<I...>, void* memory, index_t n) {
+template <class Space, class... Fields, std::size_t... Index>
+constexpr auto make_soa_in(std::index_sequence<Index...>, void* memory, index_t n) {
   soa_view<Space, Fields...> v;
   v.count = n;
   const auto set = [&]<class T, std::size_t N>(T*(&to)[N], std::size_t begin) {
@@ -188,7 +188,7 @@ constexpr auto make_soa_in(std::index_sequence<I...>, void* memory, index_t n) {
       to[c] =
           memory == nullptr ? nullptr : reinterpret_cast<T*>(static_cast<unsigned char*>(memory) + begin + c * pitch);
   };
-  (set(leaf<I>(v.arrays), packed_arrays<Fields...>(n, I)), ...);
+  (set(leaf<Index>(v.arrays), packed_arrays<Fields...>(n, Index)), ...);
   return v;
 }
 KILN_VIEWS_END
@@ -270,7 +270,7 @@ KILN_FN constexpr auto slice(soa_view<Space, Fields...> v, index_t begin, index_
     for (auto& a : arrays)
       if (a != nullptr) a += begin;
   };
-  [&]<std::size_t... I>(std::index_sequence<I...>) { (move(detail::leaf<I>(v.arrays)), ...); }
+  [&]<std::size_t... Index>(std::index_sequence<Index...>) { (move(detail::leaf<Index>(v.arrays)), ...); }
   (std::index_sequence_for<Fields...>{});
   return v;
 }
@@ -295,8 +295,10 @@ KILN_FN constexpr auto select(const soa_view<Space, Fields...>& v) {
     const auto set = [](auto& to, const auto& from) {
       for (std::size_t c = 0; c < sizeof(to) / sizeof(to[0]); ++c) to[c] = from[c];
     };
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (set(detail::leaf<I>(r.arrays), detail::leaf<all::template number<typename field<Some>::tag>>(v.arrays)), ...);
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      (set(detail::leaf<Index>(r.arrays),
+           detail::leaf<all::template number<typename field<Some>::tag>>(v.arrays)),
+       ...);
     }
     (std::index_sequence_for<Some...>{});
 #if defined(KILN_DEBUG)
@@ -324,8 +326,8 @@ KILN_FN constexpr auto zipped(const soa_view<Space, A...>& a, const soa_view<Spa
   const auto set = [](auto& to, const auto& from) {
     for (std::size_t c = 0; c < sizeof(to) / sizeof(to[0]); ++c) to[c] = from[c];
   };
-  [&]<std::size_t... I, std::size_t... J>(std::index_sequence<I...>, std::index_sequence<J...>) {
-    (set(detail::leaf<I>(r.arrays), detail::leaf<I>(a.arrays)), ...);
+  [&]<std::size_t... Index, std::size_t... J>(std::index_sequence<Index...>, std::index_sequence<J...>) {
+    (set(detail::leaf<Index>(r.arrays), detail::leaf<Index>(a.arrays)), ...);
     (set(detail::leaf<sizeof...(A) + J>(r.arrays), detail::leaf<J>(b.arrays)), ...);
   }
   (std::index_sequence_for<A...>{}, std::index_sequence_for<B...>{});

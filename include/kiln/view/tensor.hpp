@@ -53,17 +53,17 @@ struct tensor {
   KILN_FN constexpr bool empty() const { return any_is_zero(extents, Rank); }
 
   /// Elements from `data` to the element at these coordinates.
-  template <std::integral... I>
-    requires(sizeof...(I) == Rank)
-  KILN_FN constexpr index_t offset(I... at) const {
+  template <std::integral... Index>
+    requires(sizeof...(Index) == Rank)
+  KILN_FN constexpr index_t offset(Index... at) const {
     const index_t c[Rank] = {static_cast<index_t>(at)...};
     index_t o = 0;
     for (int a = 0; a < Rank; ++a) o += c[a] * stride(a);
     return o;
   }
-  template <std::integral... I>
-    requires(sizeof...(I) == Rank)
-  KILN_FN constexpr T& operator()(I... at) const {
+  template <std::integral... Index>
+    requires(sizeof...(Index) == Rank)
+  KILN_FN constexpr T& operator()(Index... at) const {
 #if defined(KILN_DEBUG)
     check(at...);
 #endif
@@ -87,8 +87,8 @@ struct tensor {
 
 #if defined(KILN_DEBUG)
  private:
-  template <class... I>
-  KILN_FN constexpr void check(I... at) const {
+  template <class... Index>
+  KILN_FN constexpr void check(Index... at) const {
     const index_t c[Rank] = {static_cast<index_t>(at)...};
     for (int a = 0; a < Rank; ++a) {
       if (c[a] >= 0 && c[a] < extents[a]) continue;
@@ -177,9 +177,9 @@ constexpr bool is_plain_element() {
 }
 
 KILN_VIEWS_BEGIN
-template <class Space, class T, class... I>
-constexpr auto packed_view(T* data, I... extents) {
-  constexpr int rank = sizeof...(I);
+template <class Space, class T, class... Index>
+constexpr auto packed_view(T* data, Index... extents) {
+  constexpr int rank = sizeof...(Index);
   if constexpr (is_plain_element<T>()) {
     tensor<element_t<T>, rank, Space> t;
     t.data = native_pointer(data);
@@ -227,14 +227,14 @@ KILN_VIEWS_BEGIN
 
 /// Row-major packed views: the last axis has stride one. CUDA's __half, __nv_bfloat16 and fp8 types are taken as
 /// Kiln's.
-template <class T, std::integral... I>
+template <class T, std::integral... Index>
   requires(!std::is_void_v<T>)
-constexpr auto host_view(T* data, I... extents) {
+constexpr auto host_view(T* data, Index... extents) {
   return detail::packed_view<host_space>(data, extents...);
 }
-template <class T, std::integral... I>
+template <class T, std::integral... Index>
   requires(!std::is_void_v<T>)
-constexpr auto device_view(T* data, I... extents) {
+constexpr auto device_view(T* data, Index... extents) {
   return detail::packed_view<device_space>(data, extents...);
 }
 
@@ -250,15 +250,15 @@ constexpr auto device_view(T*, const X&...) {
 }
 
 /// What owns its elements, such as a std::vector, is no pointer to them.
-template <class Owner, class... I>
+template <class Owner, class... Index>
   requires(!std::is_pointer_v<std::decay_t<Owner>>)
-constexpr tensor<float, 1, host_space, 0> host_view(const Owner&, const I&...) {
+constexpr tensor<float, 1, host_space, 0> host_view(const Owner&, const Index&...) {
   static_assert(std::is_pointer_v<Owner>, "host_view takes a pointer to the first element: host_view(v.data(), m, n)");
   return {nullptr, {0}, {1}};
 }
-template <class Owner, class... I>
+template <class Owner, class... Index>
   requires(!std::is_pointer_v<std::decay_t<Owner>>)
-constexpr tensor<float, 1, device_space, 0> device_view(const Owner&, const I&...) {
+constexpr tensor<float, 1, device_space, 0> device_view(const Owner&, const Index&...) {
   static_assert(std::is_pointer_v<Owner>,
                 "device_view takes a pointer to the first element, in the device's memory: device_view(p, m, n)");
   return {nullptr, {0}, {1}};
@@ -281,8 +281,8 @@ constexpr auto device_view(T* data, const index_t (&extents)[Rank], const index_
 }
 
 /// A view in the memory of executor `Executor`, for code that is generic over executors.
-template <executor Executor, class T, std::integral... I>
-constexpr auto view_on(T* data, I... extents) {
+template <executor Executor, class T, std::integral... Index>
+constexpr auto view_on(T* data, Index... extents) {
   return detail::packed_view<typename Executor::space>(data, extents...);
 }
 template <executor Executor, class T, int Rank>

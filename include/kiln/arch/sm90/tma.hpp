@@ -111,9 +111,9 @@ KILN_DEVICE void prefetch_box(const void* map, const int (&c)[5]) {
 #undef KILN_TMA_COORDINATES
 #endif
 
-template <class Map, class... I>
+template <class Map, class... Index>
 twin::copy_op host_copy(const Map& map, const void* shared, std::uint64_t* bar, std::uint32_t mask, int thread,
-                        bool reduce, I... at) {
+                        bool reduce, Index... at) {
   twin::copy_op op{map.tiled, {}, const_cast<void*>(shared), bar, mask, thread, reduce};
   int d = 0;
   ((op.at[d++] = static_cast<int>(at)), ...);
@@ -123,79 +123,82 @@ twin::copy_op host_copy(const Map& map, const void* shared, std::uint64_t* bar, 
 
 /// Starts the copy of the box at these coordinates to `to`; its bytes (those outside the tensor too) complete on
 /// `full`.
-KILN_HOST_CALLS template <l2_hint Hint = l2_hint::none, class Where, class... I>
+KILN_HOST_CALLS template <l2_hint Hint = l2_hint::none, class Where, class... Index>
 KILN_FN void tma_load([[maybe_unused]] scope<Where, 1> thread, const tensor_map<Where>& map, void* to, barrier& full,
-                      I... at) {
-  static_assert(sizeof...(I) >= 1 && sizeof...(I) <= 5, "tma_load: one coordinate for each dimension of the map");
+                      Index... at) {
+  static_assert(sizeof...(Index) >= 1 && sizeof...(Index) <= 5,
+                "tma_load: one coordinate for each dimension of the map");
   if constexpr (scope<Where, 1>::host) {
     twin::sm().copy_in(detail::host_copy(map, to, &full.word, 0, thread.first, false, at...));
   } else {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     const int c[5] = {static_cast<int>(at)...};
-    detail::load_box<sizeof...(I), false, Hint>(shared_address(to), &map, shared_address(&full), 0, c);
+    detail::load_box<sizeof...(Index), false, Hint>(shared_address(to), &map, shared_address(&full), 0, c);
 #endif
   }
 }
 
 /// Has the L2 fetch the box at these coordinates; what lies outside the tensor is left out. Nothing waits for it and
 /// nothing is read, so it may come before the data are written.
-template <class Where, class... I>
+template <class Where, class... Index>
 KILN_FN void tma_prefetch_box(scope<Where, 1>, [[maybe_unused]] const tensor_map<Where>& map,
-                              [[maybe_unused]] I... at) {
-  static_assert(sizeof...(I) >= 1 && sizeof...(I) <= 5,
+                              [[maybe_unused]] Index... at) {
+  static_assert(sizeof...(Index) >= 1 && sizeof...(Index) <= 5,
                 "tma_prefetch_box: one coordinate for each dimension of the map");
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   if constexpr (!scope<Where, 1>::host) {
     const int c[5] = {static_cast<int>(at)...};
-    detail::prefetch_box<sizeof...(I)>(&map, c);
+    detail::prefetch_box<sizeof...(Index)>(&map, c);
   }
 #endif
 }
 
 /// As `tma_load`, to the same offset in every block whose bit is set in `ctas`, completing on the barrier at the same
 /// offset there. Each of those blocks expects the bytes itself.
-KILN_HOST_CALLS template <l2_hint Hint = l2_hint::none, class Where, class... I>
+KILN_HOST_CALLS template <l2_hint Hint = l2_hint::none, class Where, class... Index>
 KILN_FN void tma_load_multicast([[maybe_unused]] scope<Where, 1> thread, const tensor_map<Where>& map, void* to,
-                                barrier& full, std::uint16_t ctas, I... at) {
-  static_assert(sizeof...(I) >= 1 && sizeof...(I) <= 5,
+                                barrier& full, std::uint16_t ctas, Index... at) {
+  static_assert(sizeof...(Index) >= 1 && sizeof...(Index) <= 5,
                 "tma_load_multicast: one coordinate for each dimension of the map");
   if constexpr (scope<Where, 1>::host) {
     twin::sm().copy_in(detail::host_copy(map, to, &full.word, ctas, thread.first, false, at...));
   } else {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     const int c[5] = {static_cast<int>(at)...};
-    detail::load_box<sizeof...(I), true, Hint>(shared_address(to), &map, shared_address(&full), ctas, c);
+    detail::load_box<sizeof...(Index), true, Hint>(shared_address(to), &map, shared_address(&full), ctas, c);
 #endif
   }
 }
 
 /// Starts the copy from shared memory to the box at these coordinates, in this thread's open group. The stores that
 /// filled `from` need `fence_async` in each writing thread and a barrier before.
-KILN_HOST_CALLS template <class Where, class... I>
+KILN_HOST_CALLS template <class Where, class... Index>
 KILN_FN void tma_store([[maybe_unused]] scope<Where, 1> thread, const tensor_map<Where>& map, const void* from,
-                       I... at) {
-  static_assert(sizeof...(I) >= 1 && sizeof...(I) <= 5, "tma_store: one coordinate for each dimension of the map");
+                       Index... at) {
+  static_assert(sizeof...(Index) >= 1 && sizeof...(Index) <= 5,
+                "tma_store: one coordinate for each dimension of the map");
   if constexpr (scope<Where, 1>::host) {
     twin::sm().copy_out(detail::host_copy(map, from, nullptr, 0, thread.first, false, at...));
   } else {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     const int c[5] = {static_cast<int>(at)...};
-    detail::store_box<sizeof...(I), false>(shared_address(from), &map, c);
+    detail::store_box<sizeof...(Index), false>(shared_address(from), &map, c);
 #endif
   }
 }
 
 /// As `tma_store`, adding to what is there (float32 maps; each element atomically, in no fixed order).
-KILN_HOST_CALLS template <class Where, class... I>
+KILN_HOST_CALLS template <class Where, class... Index>
 KILN_FN void tma_reduce_add([[maybe_unused]] scope<Where, 1> thread, const tensor_map<Where>& map, const void* from,
-                            I... at) {
-  static_assert(sizeof...(I) >= 1 && sizeof...(I) <= 5, "tma_reduce_add: one coordinate for each dimension of the map");
+                            Index... at) {
+  static_assert(sizeof...(Index) >= 1 && sizeof...(Index) <= 5,
+                "tma_reduce_add: one coordinate for each dimension of the map");
   if constexpr (scope<Where, 1>::host) {
     twin::sm().copy_out(detail::host_copy(map, from, nullptr, 0, thread.first, true, at...));
   } else {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     const int c[5] = {static_cast<int>(at)...};
-    detail::store_box<sizeof...(I), true>(shared_address(from), &map, c);
+    detail::store_box<sizeof...(Index), true>(shared_address(from), &map, c);
 #endif
   }
 }

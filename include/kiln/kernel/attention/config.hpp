@@ -27,8 +27,8 @@ struct attention_config {
 
 template <class T>
 inline constexpr bool is_attention_config_v = false;
-template <class T, class S, class I>
-inline constexpr bool is_attention_config_v<attention_config<T, S, I>> = true;
+template <class T, class S, class Index>
+inline constexpr bool is_attention_config_v<attention_config<T, S, Index>> = true;
 
 namespace attn {
 

@@ -14,12 +14,12 @@
 
 namespace kiln::elementwise {
 
-template <std::size_t I, class First, class... Rest>
+template <std::size_t Index, class First, class... Rest>
 constexpr const auto& nth_of(const First& first, const Rest&... rest) {
-  if constexpr (I == 0)
+  if constexpr (Index == 0)
     return first;
   else
-    return nth_of<I - 1>(rest...);
+    return nth_of<Index - 1>(rest...);
 }
 
 /// Whether every view lies in the executor's memory; a functor has no space and is none.
@@ -136,21 +136,23 @@ struct component_view {
 template <class View>
 int put_components(const View& v, component_view* to) {
   int n = 0;
-  const auto field = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-    using f = typename View::fields::template at<I>;
+  const auto field = [&]<std::size_t Index>(std::integral_constant<std::size_t, Index>) {
+    using f = typename View::fields::template at<Index>;
     constexpr auto size = static_cast<index_t>(sizeof(typename f::type));
     [[maybe_unused]] index_t step = size;
     if constexpr (is_aos_v<View>) step = static_cast<index_t>(View::record_bytes);
     for (int c = 0; c < f::components; ++c)
-      to[n++] = {v.template at<I>(0, c),
+      to[n++] = {v.template at<Index>(0, c),
                  {v.count, size},
                  {step, 1},
                  static_cast<std::int64_t>(alignof(typename f::type)),
                  f::is_const,
-                 static_cast<int>(I),
+                 static_cast<int>(Index),
                  c};
   };
-  [&]<std::size_t... I>(std::index_sequence<I...>) { (field(std::integral_constant<std::size_t, I>{}), ...); }
+  [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    (field(std::integral_constant<std::size_t, Index>{}), ...);
+  }
   (typename View::fields::indices{});
   return n;
 }

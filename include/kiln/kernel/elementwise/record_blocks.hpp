@@ -147,13 +147,13 @@ struct block_regrouping {
   template <bool Out>
   KILN_FN static void each_component(block& b, staged<Soa, chunk>& s) {
     auto* const raw = reinterpret_cast<unsigned char*>(b.p);
-    const auto field = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      using array_field = typename Soa::fields::template at<I>;
+    const auto field = [&]<std::size_t Index>(std::integral_constant<std::size_t, Index>) {
+      using array_field = typename Soa::fields::template at<Index>;
       constexpr std::size_t number = Aos::fields::template number<typename array_field::tag>;
       using A = typename array_field::type;
       using S = typename Aos::fields::template at<number>::type;
       constexpr int offset = static_cast<int>(Aos::fields::template offset<number>);
-      auto& leaf = staged_field<I>(s);
+      auto& leaf = staged_field<Index>(s);
       KILN_UNROLL
       for (int c = 0; c < array_field::components; ++c) {
         if constexpr (Out) leaf.written[c] = true;
@@ -171,27 +171,31 @@ struct block_regrouping {
         }
       }
     };
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (field(std::integral_constant<std::size_t, I>{}), ...); }
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      (field(std::integral_constant<std::size_t, Index>{}), ...);
+    }
     (typename Soa::fields::indices{});
   }
 
   /// The last few elements of the arrays.
   KILN_FN void singles(index_t first, int n, staged<Soa, chunk>& s) const {
-    const auto field = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      auto& leaf = staged_field<I>(s);
+    const auto field = [&]<std::size_t Index>(std::integral_constant<std::size_t, Index>) {
+      auto& leaf = staged_field<Index>(s);
       KILN_UNROLL
-      for (int c = 0; c < Soa::fields::template at<I>::components; ++c) {
+      for (int c = 0; c < Soa::fields::template at<Index>::components; ++c) {
         KILN_UNROLL
         for (int e = 0; e < chunk; ++e) {
           if (e >= n) break;
           if constexpr (ToArrays)
-            *arrays.template at<I>(first + e, c) = leaf.r[c][e];
+            *arrays.template at<Index>(first + e, c) = leaf.r[c][e];
           else
-            leaf.r[c][e] = *arrays.template at<I>(first + e, c);
+            leaf.r[c][e] = *arrays.template at<Index>(first + e, c);
         }
       }
     };
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (field(std::integral_constant<std::size_t, I>{}), ...); }
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      (field(std::integral_constant<std::size_t, Index>{}), ...);
+    }
     (typename Soa::fields::indices{});
   }
 };

@@ -12,15 +12,15 @@
 
 namespace kiln::elementwise {
 
-template <std::size_t I, class Field, int V>
+template <std::size_t Index, class Field, int V>
 struct staged_leaf {
   typename field<Field>::type r[field<Field>::components][V];
   bool written[field<Field>::components] = {};
 };
 template <class Indices, int V, class... Fields>
 struct staged_leaves;
-template <std::size_t... I, int V, class... Fields>
-struct staged_leaves<std::index_sequence<I...>, V, Fields...> : staged_leaf<I, Fields, V>... {};
+template <std::size_t... Index, int V, class... Fields>
+struct staged_leaves<std::index_sequence<Index...>, V, Fields...> : staged_leaf<Index, Fields, V>... {};
 
 template <class View, int V>
 struct staged_type;
@@ -32,39 +32,39 @@ struct staged_type<View<Space, Fields...>, V> {
 template <class View, int V>
 using staged = typename staged_type<View, V>::type;
 
-template <std::size_t I, class Field, int V>
-KILN_FN constexpr staged_leaf<I, Field, V>& staged_field(staged_leaf<I, Field, V>& s) {
+template <std::size_t Index, class Field, int V>
+KILN_FN constexpr staged_leaf<Index, Field, V>& staged_field(staged_leaf<Index, Field, V>& s) {
   return s;
 }
 
-template <class View, int V, std::size_t I>
+template <class View, int V, std::size_t Index>
 KILN_FN void load_field(const View& view, index_t at, staged<View, V>& s) {
-  using f = typename View::fields::template at<I>;
-  auto& leaf = staged_field<I>(s);
+  using f = typename View::fields::template at<Index>;
+  auto& leaf = staged_field<Index>(s);
   KILN_UNROLL
   for (int c = 0; c < f::components; ++c) {
     if constexpr (is_soa_v<View>) {
-      load_chunk<V, typename f::type>(view.template at<I>(at, c), leaf.r[c]);
+      load_chunk<V, typename f::type>(view.template at<Index>(at, c), leaf.r[c]);
     } else {
       KILN_UNROLL
-      for (int i = 0; i < V; ++i) carry(leaf.r[c][i], *view.template at<I>(at + i, c));
+      for (int i = 0; i < V; ++i) carry(leaf.r[c][i], *view.template at<Index>(at + i, c));
     }
   }
 }
 
-template <class View, int V, std::size_t I>
+template <class View, int V, std::size_t Index>
 KILN_FN void store_field(const View& view, index_t at, staged<View, V>& s) {
-  using f = typename View::fields::template at<I>;
+  using f = typename View::fields::template at<Index>;
   if constexpr (!f::is_const) {
-    auto& leaf = staged_field<I>(s);
+    auto& leaf = staged_field<Index>(s);
     KILN_UNROLL
     for (int c = 0; c < f::components; ++c) {
       if (!leaf.written[c]) continue;
       if constexpr (is_soa_v<View>) {
-        store_chunk<V, typename f::type>(view.template at<I>(at, c), leaf.r[c]);
+        store_chunk<V, typename f::type>(view.template at<Index>(at, c), leaf.r[c]);
       } else {
         KILN_UNROLL
-        for (int i = 0; i < V; ++i) carry(*view.template at<I>(at + i, c), leaf.r[c][i]);
+        for (int i = 0; i < V; ++i) carry(*view.template at<Index>(at + i, c), leaf.r[c][i]);
       }
     }
   }
@@ -72,12 +72,12 @@ KILN_FN void store_field(const View& view, index_t at, staged<View, V>& s) {
 
 template <class View, int V>
 KILN_FN void load_staged(const View& view, index_t at, staged<View, V>& s) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) { (load_field<View, V, I>(view, at, s), ...); }
+  [&]<std::size_t... Index>(std::index_sequence<Index...>) { (load_field<View, V, Index>(view, at, s), ...); }
   (typename View::fields::indices{});
 }
 template <class View, int V>
 KILN_FN void store_staged(const View& view, index_t at, staged<View, V>& s) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) { (store_field<View, V, I>(view, at, s), ...); }
+  [&]<std::size_t... Index>(std::index_sequence<Index...>) { (store_field<View, V, Index>(view, at, s), ...); }
   (typename View::fields::indices{});
 }
 
@@ -105,36 +105,36 @@ struct lane {
   }
   friend KILN_FN constexpr void swap(lane a, lane b) { detail::swap_fields(a, b); }
 
-  template <std::size_t I>
+  template <std::size_t Index>
   KILN_FN constexpr decltype(auto) field_number() const {
-    auto& leaf = staged_field<I>(*held);
-    return detail::reference_to<fields, I>(leaf.written, [&](int c) { return &leaf.r[c][number]; });
+    auto& leaf = staged_field<Index>(*held);
+    return detail::reference_to<fields, Index>(leaf.written, [&](int c) { return &leaf.r[c][number]; });
   }
 };
 
 /// Views by position, without std::tuple, whose functions device code cannot call.
-template <std::size_t I, class View>
+template <std::size_t Index, class View>
 struct view_leaf {
   View view;
 };
 template <class Indices, class... Views>
 struct view_pack;
-template <std::size_t... I, class... Views>
-struct view_pack<std::index_sequence<I...>, Views...> : view_leaf<I, Views>... {};
-template <std::size_t I, class View>
-KILN_FN constexpr const View& view_number(const view_leaf<I, View>& l) {
+template <std::size_t... Index, class... Views>
+struct view_pack<std::index_sequence<Index...>, Views...> : view_leaf<Index, Views>... {};
+template <std::size_t Index, class View>
+KILN_FN constexpr const View& view_number(const view_leaf<Index, View>& l) {
   return l.view;
 }
-template <std::size_t I, class View, int V>
+template <std::size_t Index, class View, int V>
 struct held_leaf {
   staged<View, V> held;
 };
 template <int V, class Indices, class... Views>
 struct held_pack;
-template <int V, std::size_t... I, class... Views>
-struct held_pack<V, std::index_sequence<I...>, Views...> : held_leaf<I, Views, V>... {};
-template <std::size_t I, class View, int V>
-KILN_FN constexpr staged<View, V>& held_number(held_leaf<I, View, V>& l) {
+template <int V, std::size_t... Index, class... Views>
+struct held_pack<V, std::index_sequence<Index...>, Views...> : held_leaf<Index, Views, V>... {};
+template <std::size_t Index, class View, int V>
+KILN_FN constexpr staged<View, V>& held_number(held_leaf<Index, View, V>& l) {
   return l.held;
 }
 
@@ -166,18 +166,18 @@ struct record_map {
   }
 
  private:
-  KILN_HOST_CALLS template <int C, std::size_t... I>
-  KILN_FN void run(index_t at, std::index_sequence<I...>) const {
+  KILN_HOST_CALLS template <int C, std::size_t... Index>
+  KILN_FN void run(index_t at, std::index_sequence<Index...>) const {
     held_pack<C, indices, Views...> held;
-    (load_staged<Views, C>(view_number<I>(views), at, held_number<I>(held)), ...);
+    (load_staged<Views, C>(view_number<Index>(views), at, held_number<Index>(held)), ...);
     KILN_UNROLL
     for (int i = 0; i < C; ++i) {
       if constexpr (sees_coordinates<F, 1, lane<Views, C>...>)
-        f(lane<Views, C>{&held_number<I>(held), i}..., coordinates<1>{{at + i}});
+        f(lane<Views, C>{&held_number<Index>(held), i}..., coordinates<1>{{at + i}});
       else
-        f(lane<Views, C>{&held_number<I>(held), i}...);
+        f(lane<Views, C>{&held_number<Index>(held), i}...);
     }
-    (store_staged<Views, C>(view_number<I>(views), at, held_number<I>(held)), ...);
+    (store_staged<Views, C>(view_number<Index>(views), at, held_number<Index>(held)), ...);
   }
 };
 
@@ -186,14 +186,14 @@ template <class View>
 bool arrays_aligned(const View& view, index_t head, int v) {
   bool good = true;
   if constexpr (is_soa_v<View>) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
       const auto look = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
         using f = typename View::fields::template at<N>;
         for (int c = 0; c < f::components; ++c)
           good = good && is_aligned(view.template at<N>(head, c),
                                     access_bytes(sizeof(typename f::type) * static_cast<std::size_t>(v)));
       };
-      (look(std::integral_constant<std::size_t, I>{}), ...);
+      (look(std::integral_constant<std::size_t, Index>{}), ...);
     }
     (typename View::fields::indices{});
   }
@@ -218,7 +218,7 @@ auto make_record_map(const F& f, index_t n, const Views&... views) {
 
 template <class View, int V>
 struct std::tuple_size<kiln::elementwise::lane<View, V>> : std::integral_constant<std::size_t, View::fields::size> {};
-template <std::size_t I, class View, int V>
-struct std::tuple_element<I, kiln::elementwise::lane<View, V>> {
-  using type = decltype(kiln::get<I>(std::declval<const kiln::elementwise::lane<View, V>&>()));
+template <std::size_t Index, class View, int V>
+struct std::tuple_element<Index, kiln::elementwise::lane<View, V>> {
+  using type = decltype(kiln::get<Index>(std::declval<const kiln::elementwise::lane<View, V>&>()));
 };

@@ -18,15 +18,15 @@ namespace kiln::elementwise {
 struct copy_fields {
   template <class From, class To>
   KILN_FN void operator()(const From& from, const To& to) const {
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (one<I>(from, to), ...); }
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) { (one<Index>(from, to), ...); }
     (typename To::fields::indices{});
   }
 
  private:
-  template <std::size_t I, class From, class To>
+  template <std::size_t Index, class From, class To>
   KILN_FN static void one(const From& from, const To& to) {
-    using tag = typename To::fields::template at<I>::tag;
-    to.template field_number<I>() = from.template field_number<From::fields::template number<tag>>();
+    using tag = typename To::fields::template at<Index>::tag;
+    to.template field_number<Index>() = from.template field_number<From::fields::template number<tag>>();
   }
 };
 
@@ -98,14 +98,15 @@ struct regrouping {
   }
 
  private:
-  KILN_HOST_CALLS template <class Scope, std::size_t... I>
-  KILN_FN void each_field(Scope threads, shared& memory, index_t first, int count, std::index_sequence<I...>) const {
-    (one_field<I>(threads, memory, first, count), ...);
+  KILN_HOST_CALLS template <class Scope, std::size_t... Index>
+  KILN_FN void each_field(Scope threads, shared& memory, index_t first, int count,
+                          std::index_sequence<Index...>) const {
+    (one_field<Index>(threads, memory, first, count), ...);
   }
 
-  KILN_HOST_CALLS template <std::size_t I, class Scope>
+  KILN_HOST_CALLS template <std::size_t Index, class Scope>
   KILN_FN void one_field(Scope threads, shared& memory, index_t first, int count) const {
-    using array_field = typename Soa::fields::template at<I>;
+    using array_field = typename Soa::fields::template at<Index>;
     constexpr std::size_t number = Aos::fields::template number<typename array_field::tag>;
     using A = typename array_field::type;
     using S = typename Aos::fields::template at<number>::type;
@@ -113,7 +114,7 @@ struct regrouping {
     const watch_of watch(threads);
     KILN_NO_UNROLL
     for (int c = 0; c < array_field::components; ++c) {
-      auto* const array = arrays.template at<I>(first, c);
+      auto* const array = arrays.template at<Index>(first, c);
       threads.each([&](int t) {
         for (int i = t; i < count; i += Scope::threads) {
           unsigned char* const at = memory.bytes + i * record + offset + c * static_cast<int>(sizeof(S));

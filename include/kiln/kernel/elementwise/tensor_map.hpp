@@ -89,9 +89,9 @@ struct tensor_map<R, F, bundle<Out...>, In...> {
     return h;
   }
 
-  KILN_HOST_CALLS template <int C, std::size_t... I>
-  KILN_FN void run(index_t row, index_t at, std::index_sequence<I...>) const {
-    apply<C>(row, at, load<C, In>(static_cast<int>(I), row, at)...);
+  KILN_HOST_CALLS template <int C, std::size_t... Index>
+  KILN_FN void run(index_t row, index_t at, std::index_sequence<Index...>) const {
+    apply<C>(row, at, load<C, In>(static_cast<int>(Index), row, at)...);
   }
 
   KILN_HOST_CALLS template <int C>
