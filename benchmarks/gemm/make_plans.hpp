@@ -46,7 +46,7 @@ kiln_side make_plans(const problem& p, PlanOf plan_of) {
       side.error = plan.state().message();
       if (!side.error.empty()) return side;
       const auto e = plan.explain();
-      side.schedule = e.schedule, side.reason = e.reason, side.cut = e.cut, side.together = e.together;
+      side.schedule = e.schedule, side.reason = e.reason, side.cut = e.cut, side.together = e.cluster_split_k;
     }
     side.runs.push_back([plan](cudaStream_t s, void* scratch, std::size_t bytes) {
       return plan.run(kiln::device(s, {scratch, bytes})).ok();

@@ -46,13 +46,13 @@ namespace kiln {
 
 namespace rows {
 /// Ranges of views of `rank` axes; what their types have against them is said once.
-template <granularity G, class L, class H, class Index>
+template <granularity G, class L, class H, class Ignored>
 constexpr auto make_ranges([[maybe_unused]] const L& low, [[maybe_unused]] const H& high,
-                           [[maybe_unused]] const Index& ignored, [[maybe_unused]] index_t group = 0) {
+                           [[maybe_unused]] const Ignored& ignored, [[maybe_unused]] index_t group = 0) {
   using space = typename space_of<L>::type;
   constexpr int rank = kiln::detail::is_grouped(G) ? 2 : 1;
   constexpr auto found = first_fault<space>(writes<L, elements_of<float>>(rank), writes<H, elements_of<float>>(rank),
-                                            writes<Index, elements_of<std::int64_t>>(rank));
+                                            writes<Ignored, elements_of<std::int64_t>>(rank));
   static_assert(found.none() || rank == 2,
                 "ranges are low and high, vectors (views of rank 1) of float, and ignored, one of int64, none of them "
                 "const, in one memory");
@@ -67,23 +67,23 @@ constexpr auto make_ranges([[maybe_unused]] const L& low, [[maybe_unused]] const
 }
 }  // namespace rows
 
-template <class L, class H, class Index>
-constexpr auto per_tensor_range(const L& low, const H& high, const Index& ignored) {
+template <class L, class H, class Ignored>
+constexpr auto per_tensor_range(const L& low, const H& high, const Ignored& ignored) {
   return rows::make_ranges<granularity::tensor>(low, high, ignored);
 }
-template <class L, class H, class Index>
-constexpr auto per_row_ranges(const L& low, const H& high, const Index& ignored) {
+template <class L, class H, class Ignored>
+constexpr auto per_row_ranges(const L& low, const H& high, const Ignored& ignored) {
   return rows::make_ranges<granularity::row>(low, high, ignored);
 }
-template <class L, class H, class Index>
-constexpr auto per_column_ranges(const L& low, const H& high, const Index& ignored) {
+template <class L, class H, class Ignored>
+constexpr auto per_column_ranges(const L& low, const H& high, const Ignored& ignored) {
   return rows::make_ranges<granularity::column>(low, high, ignored);
 }
 
 /// Ranges of groups of `group` neighbours along axis `Axis`; matrices as per_group_scales takes them.
-template <int Axis, class L, class H, class Index>
+template <int Axis, class L, class H, class Ignored>
 constexpr auto per_group_ranges([[maybe_unused]] const L& low, [[maybe_unused]] const H& high,
-                                [[maybe_unused]] const Index& ignored, [[maybe_unused]] index_t group) {
+                                [[maybe_unused]] const Ignored& ignored, [[maybe_unused]] index_t group) {
   constexpr bool axis = Axis == 0 || Axis == 1;
   static_assert(axis, "groups run along axis 0 or axis 1");
   if constexpr (axis)

@@ -28,20 +28,20 @@ struct coord {
   friend constexpr bool operator==(const coord&, const coord&) = default;
 };
 
-template <class Index>
-KILN_FN constexpr Index ceil_div(Index a, Index b) {
-  return static_cast<Index>(a / b + (a % b > 0 ? 1 : 0));
+template <class T>
+KILN_FN constexpr T ceil_div(T a, T b) {
+  return static_cast<T>(a / b + (a % b > 0 ? 1 : 0));
 }
-template <class Index>
-KILN_FN constexpr Index round_up(Index a, Index b) {
+template <class T>
+KILN_FN constexpr T round_up(T a, T b) {
   return ceil_div(a, b) * b;
 }
-template <class Index>
-KILN_FN constexpr Index min_of(Index a, Index b) {
+template <class T>
+KILN_FN constexpr T min_of(T a, T b) {
   return b < a ? b : a;
 }
-template <class Index>
-KILN_FN constexpr Index max_of(Index a, Index b) {
+template <class T>
+KILN_FN constexpr T max_of(T a, T b) {
   return a < b ? b : a;
 }
 

@@ -8,10 +8,10 @@
 
 namespace kiln {
 
-/// The accumulator of product number Index.
+/// The accumulator of one product.
 template <int Index>
 struct accumulator_node : node {
-  static_assert(Index >= 0, "acc_<Index>: products are numbered from 0");
+  static_assert(Index >= 0, "acc_<N>: products are numbered from 0");
   static constexpr int products = Index + 1;
   template <class A>
   using value = A;

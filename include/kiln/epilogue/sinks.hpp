@@ -23,7 +23,7 @@ template <int, int, class Sink>
 status check_sink_pairs(const Sink&) {
   return {};
 }
-/// Sink number I against those behind it, from number J on. Sinks act from left to right at each place, so a later one
+/// Sink `Index` against those behind it, from `J` on. Sinks act from left to right at each place, so a later one
 /// must not read what an earlier one has written.
 template <int Index, int J, class First, class Second, class... Rest>
 status check_sink_pairs(const First& first, const Second& second, const Rest&... rest) {

@@ -6,9 +6,9 @@
 /// run. A group that finds all others there keeps its own sums in registers, if that leaves the order as it is: as part
 /// 0, or as one of two, since addition commutes.
 ///
-/// Of the blocks of a cluster, which are there at the same time: half of them send their sums to the shared memory of
-/// the others, which add them to their own, and so on until one has all. The way is shorter, and there is no counter to
-/// clear before the kernel.
+/// Of the blocks of a cluster, which are there at the same time (split-K through distributed shared memory): half of
+/// them send their sums to the shared memory of the others, which add them to their own, and so on until one has all.
+/// The way is shorter, and there is no counter to clear before the kernel.
 #include <cstdint>
 
 #include <kiln/arch/sm90/barrier.hpp>
@@ -151,7 +151,7 @@ KILN_FN bool join_sums(warpgroup_scope<Where> group, int share, int rank, int co
     const int half = half_of(left);
     if (rank >= half) {
       sm90::wait_for_blocks(group, m.free, 0);
-      T* const there = sm90::in_block(place, rank - half);
+      T* const there = sm90::in_block(group, place, rank - half);
       KILN_UNROLL
       for (int b = 0; b < Blocks; ++b) {
         put_sums(group, there + b * of_block, total[b]);

@@ -1,7 +1,7 @@
 #pragma once
 /// Roles on Hopper: a loader warp, of which one lane issues, fills a ring of slots by TMA, warpgroups of consumers
-/// multiply from it, and the blocks stay for many tiles. The roles meet at two barriers a slot, `full` and `empty`, and
-/// nowhere else.
+/// multiply from it, and the blocks stay for many tiles. Loader and consumers meet at two barriers a slot, `full` and
+/// `empty`; groups that take turns at theirs, and blocks that have a tile together at `joint`.
 ///
 /// A program for this schedule has `slot`, `scratch`, `state<Group>` with accumulators `acc`, `groups`, how many of
 /// them share a tile (`sharers`), how often the blocks of a tile may meet (`join_levels`), the blocks of a cluster

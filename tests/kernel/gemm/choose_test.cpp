@@ -104,7 +104,7 @@ TEST(gemm_choice, extents_beyond_any_count_are_judged_without_overflow) {
   }
 }
 
-// Of few tiles each goes to as many blocks as fill the GPU, no more, none with fewer than four steps.
+// Of few tiles each goes to several blocks, up to six, none with fewer than four steps.
 TEST(gemm_choice, blocks_have_few_tiles_together) {
   constexpr configuration_facts joins[] = {{64, 128, 64, 1, 1, 1, 1500, 500, true, 128, 8}};
   constexpr bool one[] = {true};

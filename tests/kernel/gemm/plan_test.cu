@@ -60,6 +60,7 @@ TYPED_TEST(gemm_plans, say_which_view_keeps_tensor_maps_out) {
   if constexpr (E::on_host) {
     GTEST_SKIP() << "the host has no kernel to leave out";
   } else {
+    if (const auto why = no_hopper_here<E>(); !why.empty()) GTEST_SKIP() << why;
     constexpr index_t n = 64;
     auto &a = this->template output<bf16>(n * n), &b = this->template output<bf16>(n * n),
          &d = this->template output<bf16>(n * n);
@@ -193,12 +194,60 @@ TYPED_TEST(gemm_plans, few_tiles_are_shared_by_blocks_of_a_cluster) {
          {product_extents{256, 512, 16384}, {16, 2560, 8192}, {100, 200, 32768}, {33, 4608, 4096}, {1, 64, 4104}})
       expect_same_bits<automatic, E>(*this, e, [&](const auto& plan) {
         const auto x = plan.explain();
-        EXPECT_GT(x.together, 1) << x.text();
+        EXPECT_GT(x.cluster_split_k, 1) << x.text();
         EXPECT_NE(x.text().find("blocks along K"), std::string::npos) << x.text();
         EXPECT_EQ(plan.workspace_size(), 0u);
         return std::vector{workspace{}};
       });
   }
+}
+
+// Only the block that has all sums of a tile finishes it: reductions have each part once.
+TYPED_TEST(gemm_plans, tiles_of_a_cluster_are_reduced_once) {
+  using E = TypeParam;
+  constexpr index_t batch = 2, m = 70, n = 200, k = 4096;
+  const auto a = small_integers<std::int8_t>(batch * m * k, 3), b = small_integers<std::int8_t>(n * k, 4);
+  auto& d = this->template output<std::int32_t>(batch * m * n);
+  auto &rows = this->template output<std::int32_t>(batch * m), &cols = this->template output<std::int32_t>(batch * n);
+  const auto plan = plan_gemm(view_on<E>(this->input(a).data(), batch, m, k),
+                              transposed(view_on<E>(this->input(b).data(), n, k)),
+                              store(view_on<E>(d.data(), batch, m, n), acc),
+                              reduce_rows<reduction::sum>(view_on<E>(rows.data(), batch, m), acc),
+                              reduce_columns<reduction::sum>(view_on<E>(cols.data(), batch, n), acc));
+  ASSERT_TRUE(plan.state().ok()) << plan.state().message();
+  if (!E::on_host && no_hopper_here<E>().empty()) {
+    EXPECT_GT(plan.explain().cluster_split_k, 1) << plan.explain().text();
+  }
+  auto& scratch = this->template output<unsigned char>(plan.workspace_size());
+  E ex = this->executor();
+  ex.scratch = {scratch.data(), scratch.size()};
+  ASSERT_TRUE(plan.run(ex).ok());
+  const auto got = d.values(), row_sums = rows.values(), col_sums = cols.values();
+  const auto bt = by_k(b, n, k);
+  std::vector<std::int64_t> of_rows(batch * m), of_cols(batch * n);
+  for (index_t q = 0; q < batch; ++q) {
+    const std::vector<std::int8_t> part(a.begin() + q * m * k, a.begin() + (q + 1) * m * k);
+    const auto want = product_of({m, n, k}, part, bt);
+    for (index_t i = 0; i < m * n; ++i) {
+      const auto at = static_cast<std::size_t>(q * m * n + i);
+      ASSERT_EQ(got[at], want.value[static_cast<std::size_t>(i)]) << q << ", " << i;
+      of_rows[static_cast<std::size_t>(q * m + i / n)] += got[at];
+      of_cols[static_cast<std::size_t>(q * n + i % n)] += got[at];
+    }
+  }
+  for (std::size_t i = 0; i < of_rows.size(); ++i) EXPECT_EQ(row_sums[i], of_rows[i]) << "row " << i;
+  for (std::size_t i = 0; i < of_cols.size(); ++i) EXPECT_EQ(col_sums[i], of_cols[i]) << "column " << i;
+}
+
+// An operand that all batches share is read once.
+TYPED_TEST(gemm_plans, count_the_bytes_of_shared_operands_once) {
+  using E = TypeParam;
+  auto &a = this->template output<float>(3 * 4 * 8), &b = this->template output<float>(8 * 16),
+       &d = this->template output<float>(3 * 4 * 16);
+  const auto x = plan_gemm(view_on<E>(a.data(), 3, 4, 8), view_on<E>(b.data(), 8, 16),
+                           store(view_on<E>(d.data(), 3, 4, 16), acc))
+                     .explain();
+  EXPECT_EQ(x.bytes, 4.0 * (3 * 4 * 8 + 8 * 16 + 3 * 4 * 16));
 }
 
 }  // namespace

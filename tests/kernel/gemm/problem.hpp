@@ -76,6 +76,15 @@ struct placement {
   }
 };
 
+/// B as `product_of` takes it, of one that lies [n, k].
+template <class T>
+std::vector<T> by_k(const std::vector<T>& b, index_t n, index_t k) {
+  std::vector<T> r(b.size());
+  for (index_t i = 0; i < n; ++i)
+    for (index_t j = 0; j < k; ++j) r[static_cast<std::size_t>(j * n + i)] = b[static_cast<std::size_t>(i * k + j)];
+  return r;
+}
+
 /// The product [batch, m, n], and for each element the sum of the magnitudes of its products. Integers wrap as int32
 /// does.
 struct exact_product {

@@ -1,5 +1,6 @@
 #pragma once
-/// Ordinary stores into the shared memory of another block of the cluster; `cluster_sync` orders them.
+/// Ordinary stores into the shared memory of another block of the cluster; `cluster_sync` orders them, or
+/// `hand_over_at` and `wait_for_blocks` (barrier.hpp).
 /// Source: PTX ISA, "mapa", "st".
 #include <kiln/arch/sm90/barrier.hpp>
 
@@ -29,17 +30,16 @@ KILN_FN void store_at([[maybe_unused]] Group group, [[maybe_unused]] int t, Vec*
 }
 
 /// The place in block `cta` of the cluster that `p` is in this one, for loads and stores of any kind.
-template <class T>
-KILN_FN T* in_block([[maybe_unused]] T* p, [[maybe_unused]] int cta) {
+KILN_HOST_CALLS template <class Where, int Threads, class T>
+KILN_FN T* in_block(scope<Where, Threads>, T* p, [[maybe_unused]] int cta) {
+  if constexpr (scope<Where, Threads>::host) {
+    return static_cast<T*>(twin::sm().in_cta(p, cta));
+  } else {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  T* there;
-  asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(p), "r"(cta));
-  return there;
-#elif defined(__CUDA_ARCH__)
-  return p;
-#else
-  return static_cast<T*>(twin::sm().in_cta(p, cta));
+    asm("mapa.u64 %0, %1, %2;" : "=l"(p) : "l"(p), "r"(cta));
 #endif
+    return p;
+  }
 }
 
 }  // namespace kiln::sm90

@@ -98,14 +98,14 @@ KILN_FN constexpr typename Format::code encode(Source x) {
 /// An integer as a float that still rounds to any format of 15 bits or fewer as the integer itself would: exact below
 /// 2^24; above, bits past the 17th or later are cut and leave their trace in the last bit kept (rounding to odd: Boldo
 /// and Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
-template <std::integral Index>
-KILN_FN constexpr float float_to_odd(Index x) {
-  if constexpr (sizeof(Index) <= 2) {
+template <std::integral Integer>
+KILN_FN constexpr float float_to_odd(Integer x) {
+  if constexpr (sizeof(Integer) <= 2) {
     return static_cast<float>(x);
   } else {
-    using word = std::conditional_t<sizeof(Index) <= 4, std::uint32_t, std::uint64_t>;
+    using word = std::conditional_t<sizeof(Integer) <= 4, std::uint32_t, std::uint64_t>;
     bool negative = false;
-    if constexpr (std::is_signed_v<Index>) negative = x < 0;
+    if constexpr (std::is_signed_v<Integer>) negative = x < 0;
     word magnitude = negative ? word{0} - static_cast<word>(x) : static_cast<word>(x);
     int cut = 0;
     while ((magnitude >> cut) >> 24 != 0) cut += 8;

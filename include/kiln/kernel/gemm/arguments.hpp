@@ -15,6 +15,12 @@ template <class B>
 struct dual_operand {
   B first, second;
 };
+/// Types of elements that Hopper's products take.
+template <class A, class B>
+inline constexpr bool hopper_pair =
+    (std::is_same_v<A, B> && (std::is_same_v<A, f16> || std::is_same_v<A, bf16> || std::is_same_v<A, std::int8_t>)) ||
+    (is_fp8_v<A> && is_fp8_v<B>);
+
 /// Stands for an operand whose types are wrong; the compiler has said how.
 struct no_operand {};
 
@@ -57,6 +63,7 @@ struct gemm_arguments {
   using accumulator = accumulator_t<a_type, b_type>;
   static constexpr int products = Products;
   static constexpr int sink_count = sizeof...(Sinks);
+  static_assert(sink_count <= 32, "gemm: an epilogue has at most 32 sinks");
   static constexpr bool any_reduction = (Sinks::reduces || ...);
   /// What messages call the second operand of product q.
   static constexpr const char* name_of_b(int q) { return Products == 1 ? "b" : q == 0 ? "b.first" : "b.second"; }

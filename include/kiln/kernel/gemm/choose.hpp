@@ -128,8 +128,8 @@ constexpr int most_together(const gemm_extents& e, const configuration_facts& c,
 }
 
 /// The configuration with the fewest modelled cycles among the usable ones; the first of equals. Where all tiles are
-/// few and one of them can share them out to clusters, they do not go through the workspace, which took up to 1.6 times
-/// as long on an H200.
+/// few and one of them can share them out to clusters, the way through the workspace counts more than twice: by itself
+/// the model is right about either, and between them it takes clusters for slower than they were on an H200.
 template <class Facts, int Count>
 constexpr configuration_choice choose_configuration(const gemm_extents& e, const Facts (&list)[Count],
                                                     int multiprocessors, const bool (&usable)[Count]) {
@@ -143,8 +143,8 @@ constexpr configuration_choice choose_configuration(const gemm_extents& e, const
     if (best.number < 0 || plain < best.cycles) best = {i, false, 1, plain};
     if (!list[i].streams || e.k <= 0) continue;
     const bool few = tiles_of(e, list[i]) <= multiprocessors / list[i].cluster;
-    const double streamed = streamed_cycles(e, list[i], multiprocessors);
-    if (!(few && any_joins) && streamed < best.cycles) best = {i, true, 1, streamed};
+    const double streamed = streamed_cycles(e, list[i], multiprocessors) * (few && any_joins ? 2.2 : 1);
+    if (streamed < best.cycles) best = {i, true, 1, streamed};
     for (int n = 2; n <= most_together(e, list[i], multiprocessors); ++n) {
       const double joined = joined_cycles(e, list[i], multiprocessors, n);
       if (joined < best.cycles) best = {i, false, n, joined};

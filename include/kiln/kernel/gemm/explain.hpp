@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <string>
 
+#include <kiln/core/abi.hpp>
+#include <kiln/core/architectures.hpp>
 #include <kiln/core/status.hpp>
 #include <kiln/epilogue/describe.hpp>
 #include <kiln/kernel/gemm/arguments.hpp>
@@ -18,7 +20,7 @@ struct gemm_explanation {
   std::string reason;          ///< why this kernel; of a plan that cannot run, what is wrong
   index_t tiles = 0;             ///< of D
   bool cut = false;            ///< some tiles are cut along K if the workspace allows it
-  int together = 1;            ///< blocks of a cluster that have a tile together, each a part of K
+  int cluster_split_k = 1;     ///< blocks of a cluster that have a tile together, each a part of K
   bool shifts = false;         ///< blocks take a few tiles each, and others follow (schedule/work_order.hpp)
   double bytes = 0;            ///< read plus written, each operand once
   double operations = 0;       ///< multiplications plus additions
@@ -34,7 +36,8 @@ struct gemm_explanation {
                   bytes * 1e-6, roofline_seconds * 1e6);
     const char* how = cut ? ", some cut along K" : shifts ? ", in shifts" : "";
     char parts[64] = "";
-    if (together > 1) std::snprintf(parts, sizeof parts, ", each of %d blocks along K", together);
+    if (cluster_split_k > 1)
+      std::snprintf(parts, sizeof parts, ", each of %d blocks along K", cluster_split_k);
     return detail::say({schedule, ", ", tiles, tiles == 1 ? " tile" : " tiles", how, parts, ": ", reason,
                         roofline_seconds > 0 ? times : ""});
   }
@@ -67,12 +70,18 @@ constexpr const char* text_of_epilogue(const bundle<Sinks...>&) {
   return description<Sinks...>.text();
 }
 
-/// What keeps Hopper's kernel from being compiled for these views, if the elements would suit it.
+// In the namespace of the architectures, of which the reason may speak.
+inline namespace KILN_ABI {
+
+/// What keeps Hopper's kernel from being compiled for these views, if the GPU and the elements would suit it.
 template <class Arguments>
-constexpr const char* why_no_tensor_maps() {
+const char* why_no_tensor_maps() {
   using a = typename Arguments::a_type;
   using b = typename Arguments::b_type;
-  if (sizeof(a) > 2 || !(std::is_same_v<a, b> || (is_fp8_v<a> && is_fp8_v<b>))) return "";
+  if (!hopper_pair<a, b> || architectures(900, 901) == 0) return "";
+#if defined(__CUDACC__)
+  if (device_attribute(cudaDevAttrComputeCapabilityMajor, 0) != 9) return "";
+#endif
   if (Arguments::a_major == major::none) return "; warp_specialized is out, as the type of `a` names no stride of 1";
   if (Arguments::b_major == major::none) return "; warp_specialized is out, as the type of `b` names no stride of 1";
   if (sizeof(a) == 1 && (Arguments::a_major != major::k || Arguments::b_major != major::k))
@@ -92,8 +101,9 @@ gemm_explanation explain(const kernel_facts& kernel, const Arguments& p, const t
   const double m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k),
                batch = static_cast<double>(p.batch);
   e.operations = 2 * m * n * k * batch * Arguments::products;
-  e.bytes = batch * (m * k * sizeof(typename Arguments::a_type) +
-                     n * k * sizeof(typename Arguments::b_type) * Arguments::products);
+  const auto times = [&](const auto& v) { return v.strides[0] == 0 ? 1.0 : batch; };
+  e.bytes = times(p.a) * m * k * sizeof(typename Arguments::a_type);
+  for (const auto& b : p.b) e.bytes += times(b) * n * k * sizeof(typename Arguments::b_type);
   p.sinks.each([&](const auto& sink, auto) {
     e.bytes += static_cast<double>(sink.view.size()) * sizeof(typename std::remove_cvref_t<decltype(sink)>::element);
     sink.expr.each_tensor([&](const auto& view, const char*) {
@@ -112,5 +122,6 @@ gemm_explanation explain(const kernel_facts& kernel, const Arguments& p, const t
   return e;
 }
 
+}  // inline namespace KILN_ABI
 }  // namespace detail
 }  // namespace kiln

@@ -34,11 +34,11 @@ struct store_maps {
 template <class Map, class Sink, class Arguments>
 bool make_store_map(Map& map, const Sink& sink, const Arguments& p, swizzle pattern) {
   constexpr int bytes = static_cast<int>(sizeof(typename Sink::element));
-  auto r = sm90::matrix_request("d", sink.view.data, p.m, p.n, sink.view.stride(1), 64, panel_bytes(pattern) / bytes,
-                                pattern);
+  const index_t pitch = p.m == 1 ? 0 : sink.view.stride(1);  // of one row any, up to the largest number
+  auto r = sm90::matrix_request("d", sink.view.data, p.m, p.n, pitch, 64, panel_bytes(pattern) / bytes, pattern);
   r.rank = 3, r.extent[2] = p.batch, r.box[2] = 1;
-  r.stride[2] = (p.batch > 1 ? sink.view.stride(0) : round_up<index_t>(p.m * sink.view.stride(1), 16)) * bytes;
-  if (p.m == 1) r.stride[1] = round_up<index_t>(r.stride[1], 16);
+  r.stride[2] = p.batch > 1 ? sink.view.stride(0) * bytes : 16;  // never stepped along
+  if (p.m == 1) r.stride[1] = 16;
   return sm90::make_tensor_map(map, r).ok() && sink.template vectors<2>();
 }
 
@@ -218,7 +218,8 @@ struct hopper_finish {
     // With two blocks half the columns at a time, for want of registers.
     constexpr bool once = one_copy<Sink>;
     constexpr int share = Buffer::cols % 32 == 0 ? Buffer::cols / Together : Buffer::cols,
-                  step = once ? min_of(share, 32) : crowded<Sink> ? min_of(share, 16) : share;
+                  step = once ? (share % 32 == 0 ? 32 : 16) : crowded<Sink> ? min_of(share, 16) : share;
+    static_assert(Buffer::cols % step == 0);
     using two = vec<typename Sink::element, 2>;
     const auto fill = [&](int part) {
       fragments<two, step / 4, Group> x[Together];

@@ -117,6 +117,8 @@ __global__ void __launch_bounds__(hopper_bound<Hopper>, 1)
     sm90::take_registers<schedule::consumer_registers>(group);
     schedule::consume(group, p, work, blockIdx.x / Hopper::cluster, memory);
   }
+  // Nobody writes to a block that has ended. Blocks that join a tile have waited for all that comes to them, but
+  // compute-sanitizer knows only of this.
   if (meets) sm90::cluster_meet(group);
 #endif
 }

@@ -42,9 +42,9 @@ status make_operand_maps(hopper_parameters<Arguments, Where>& p, int a_rows, int
   const auto& x = p.arguments;
   constexpr index_t most =
       0x7ffff000;  // TMA's coordinates are 32-bit, and the last cluster's tiles reach beyond the extent
-  if (x.m > most || x.n > most || x.k > most)
-    return fail(errc::unsupported, "gemm: m, n, k are ", x.m, ", ", x.n, ", ", x.k, ", warp_specialized needs at most ",
-                most, " of each");
+  if (x.m > most || x.n > most || x.k > most || x.batch > most)
+    return fail(errc::unsupported, "gemm: m, n, k and batches are ", x.m, ", ", x.n, ", ", x.k, " and ", x.batch,
+                ", warp_specialized needs at most ", most, " of each");
   KILN_TRY(sm90::make_tensor_map(p.a, operand_request("a", x.a, Arguments::a_major == major::k ? 1 : 2, a_rows)));
   for (int q = 0; q < Arguments::products; ++q)
     KILN_TRY(sm90::make_tensor_map(

@@ -43,7 +43,7 @@ class gemm_plan {
     if (!state_.ok() || nothing_to_do()) return e;
     e = detail::explain(chosen(), arguments_, whole_.tiles, choice_, pinned, split_bytes_ > 0, refused_);
     e.shifts = whole_.stay > 0;
-    e.together = choice_.together;
+    e.cluster_split_k = choice_.together;
     return e;
   }
 
@@ -99,6 +99,21 @@ class gemm_plan {
                     1);
 #endif
     return at_most;
+  }
+
+  /// Whether the GPU holds a cluster of as many blocks as are to have a tile together: parts of one may be too small.
+  bool holds_together() const {
+    bool yes = true;
+#if defined(__CUDACC__)
+    if constexpr (!on_host)
+      with_chosen([&](auto k) {
+        using Kernel = decltype(k);
+        if constexpr (Kernel::is_hopper)
+          yes = resident_clusters(hopper_gemm_kernel<Kernel>, choice_.together, Kernel::threads, Kernel::shared_bytes,
+                                  0) > 0;
+      });
+#endif
+    return yes;
   }
 
   bool nothing_to_do() const { return arguments_.m == 0 || arguments_.n == 0 || arguments_.batch == 0; }
@@ -169,6 +184,7 @@ class gemm_plan {
     parts_ = {rows * kernel.column_parts_of_tile, cols * kernel.row_parts_of_tile};
     reduction_bytes_ = detail::partial_bytes(arguments_, parts_);
     const auto steps = static_cast<std::uint32_t>(max_of<index_t>(ceil_div<index_t>(arguments_.k, kernel.tile_k), 1));
+    if (choice_.together > 1 && !holds_together()) choice_.together = 1;
     const std::uint32_t stay = may_shift && kernel.is_hopper ? best_stay(grid, tiles.band, batch) : 0;
     if (choice_.together > 1) whole_ = make_joined_order(tiles, steps, static_cast<std::uint32_t>(choice_.together));
     else if (stay > 0) whole_ = make_shifts(tiles, workers, steps, stay);

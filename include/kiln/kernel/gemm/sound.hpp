@@ -221,8 +221,6 @@ constexpr gemm_mistake mistake_of_hopper() {
   using tile = typename Config::block_tile;
   constexpr bool both_k = Arguments::a_major == major::k && Arguments::b_major == major::k,
                  fp8 = is_fp8_v<a> && is_fp8_v<b>;
-  constexpr bool one_type =
-      std::is_same_v<a, b> && (std::is_same_v<a, f16> || std::is_same_v<a, bf16> || std::is_same_v<a, std::int8_t>);
   constexpr int bytes = static_cast<int>(sizeof(a)), wide_n = tile::n * Arguments::products, panel = 128 / bytes;
   constexpr int sharers = Config::ping_pong ? 1 : 2;  // warpgroups that share a tile
   constexpr int m64 = tile::m / (64 * sharers);  // tiles of 64 rows, and sets of partial sums of 8-bit floats
@@ -231,7 +229,7 @@ constexpr gemm_mistake mistake_of_hopper() {
   constexpr int cm = blocks::m, cn = blocks::n, products = Arguments::products;
   constexpr int a_boxes = Arguments::a_major == major::k ? cn : tile::m / panel;
   constexpr int b_boxes = Arguments::b_major != major::k ? tile::n / panel : cm > products ? cm / products : 1;
-  if constexpr (!one_type && !fp8) return hopper_types;
+  if constexpr (!hopper_pair<a, b>) return hopper_types;
   else if constexpr (Arguments::a_major == major::none || Arguments::b_major == major::none) return hopper_unit;
   else if constexpr (bytes == 1 && !both_k) return hopper_8_bits;
   else if constexpr (tile::m % (64 * sharers) != 0 || tile::m < 64 * sharers) return hopper_m;

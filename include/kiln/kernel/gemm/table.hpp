@@ -38,14 +38,10 @@ inline constexpr bool sm80_multiplies = sm80_pair<typename Arguments::a_type, ty
 /// Types and majors that Hopper's instructions take.
 template <class Arguments>
 inline constexpr bool hopper_multiplies = [] {
-  using a = typename Arguments::a_type;
-  using b = typename Arguments::b_type;
-  constexpr bool types =
-      (std::is_same_v<a, b> && (std::is_same_v<a, f16> || std::is_same_v<a, bf16> || std::is_same_v<a, std::int8_t>)) ||
-      (is_fp8_v<a> && is_fp8_v<b>);
   constexpr bool majors = Arguments::a_major != major::none && Arguments::b_major != major::none;
   constexpr bool both_k = Arguments::a_major == major::k && Arguments::b_major == major::k;
-  return types && majors && (sizeof(a) == 2 || both_k);
+  return hopper_pair<typename Arguments::a_type, typename Arguments::b_type> && majors &&
+         (sizeof(typename Arguments::a_type) == 2 || both_k);
 }();
 
 /// Whether this build makes code for compute capability 9.0 at all. Whether it is code for 9.0a, the kernel tells at
@@ -92,7 +88,7 @@ constexpr auto hopper_configurations() {
         entry<config<tile<128, 64, k>, stages<6>, cluster<1, 2>, ping_pong, warp_specialized>, 1, 1670, 300>>{};
   } else {
     // A group multiplies while the other finishes: epilogues cost little, and waves are short. Where rows are off lines
-    // of 128 bytes, and loads bound it, twice the columns need two thirds of them.
+    // of 128 bytes, and loads bound it, twice the columns need two thirds of them; in pairs along N it was no faster.
     using large =
         table<entry<config<tile<128, 128, k>, stages<6>, cluster<1, 2>, ping_pong, warp_specialized>, 1, 1670, 300>,
               entry<config<tile<128, 256, k>, stages<4>, cluster<2>, warp_specialized>, 1, 1670, 4500>>;
