@@ -114,7 +114,6 @@ KILN_FN void note_pieces([[maybe_unused]] Group group, [[maybe_unused]] T* sums,
 /// In shared memory: where the groups of blocks that have a tile together meet, in `Levels` halvings.
 template <int Levels, int Groups>
 struct meeting {
-  static constexpr int levels = Levels;
   sm90::barrier free;                     ///< the slots of the block that this one sends to
   sm90::barrier arrived[Levels][Groups];  ///< sums in this block's
 
@@ -127,7 +126,6 @@ struct meeting {
 };
 template <int Groups>
 struct meeting<0, Groups> {
-  static constexpr int levels = 0;
   template <class Where>
   KILN_FN void init(scope<Where, 1>) {}
 };

@@ -51,7 +51,8 @@ constexpr index_t tiles_of(const gemm_extents& e, const configuration_facts& c) 
 /// bytes cost.
 constexpr double step_cycles(const gemm_extents& e, const configuration_facts& c, double dearer = 1) {
   constexpr double bytes_of_cycle = 56, larger = 0.2;
-  const double m = static_cast<double>(e.m), n = static_cast<double>(e.n), of_a = 1 - larger / 2 + larger * m / (m + n),
+  const double m = static_cast<double>(e.m), n = static_cast<double>(e.n),
+               of_a = 1 - larger / 2 + larger * m / max_of(m + n, 1.0),
                rows = c.tile_m * e.a_lines * of_a + c.tile_n * c.products * e.b_lines * (2 - of_a);
   return max_of(static_cast<double>(c.tile_m) / c.cluster * c.tile_n * c.products * c.tile_k / c.rate,
                 rows * c.k_bytes / c.cluster / bytes_of_cycle * dearer);
@@ -128,8 +129,8 @@ constexpr int most_together(const gemm_extents& e, const configuration_facts& c,
 }
 
 /// The configuration with the fewest modelled cycles among the usable ones; the first of equals. Where all tiles are
-/// few and one of them can share them out to clusters, the way through the workspace counts more than twice: by itself
-/// the model is right about either, and between them it takes clusters for slower than they were on an H200.
+/// few and a kernel can share them out to clusters, the modelled cycles of the way through the workspace are weighed:
+/// next to them `joined_cycles` counts too many where clusters leave most of the GPU idle.
 template <class Facts, int Count>
 constexpr configuration_choice choose_configuration(const gemm_extents& e, const Facts (&list)[Count],
                                                     int multiprocessors, const bool (&usable)[Count]) {
